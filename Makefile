@@ -1,0 +1,71 @@
+# Everything runs from a virtual environment that make creates: `make help` lists the commands.
+# VENV=<dir> puts it elsewhere; PYTHON=<interpreter> chooses the Python it is made from.
+
+VENV ?= .venv
+PYTHON ?=
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.headway-installed
+DEMO := examples/collision_warning
+
+# A candidate counts only if it runs (a version manager's shim may not), is new enough, and
+# can make a virtual environment (Debian ships venv and ensurepip in a package of their own).
+PYTHON_CHECK := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.12 python3.11 python3 python3.13 python)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv install demo test lint format bench clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+venv: $(BIN)/python ## make the virtual environment
+
+install: $(STAMP) ## install Headway and all its tools in it
+
+$(BIN)/python:
+	@chosen=; \
+	for candidate in $(CANDIDATES); do \
+	  if $$candidate -c '$(PYTHON_CHECK)' >/dev/null 2>&1; then chosen=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$chosen" ]; then \
+	  echo "Headway needs Python 3.11 or newer with the venv and ensurepip modules; tried:" >&2; \
+	  for candidate in $(CANDIDATES); do \
+	    version=$$($$candidate --version 2>/dev/null | head -n 1); \
+    echo "  $$candidate: $${version:-cannot be run}" >&2; \
+	  done; \
+	  echo "Install one (on Debian or Ubuntu: apt install python3 python3-venv), or name one: make PYTHON=/path/to/python3" >&2; \
+	  exit 1; \
+	fi; \
+	echo "Creating $(VENV) with $$chosen ($$($$chosen --version))"; \
+	$$chosen -m venv "$(VENV)"
+
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable '.[spark,plot,dev]'
+	@touch $@
+
+demo: $(STAMP) ## compile the collision-warning example into build/demo
+	$(BIN)/headway compile $(DEMO)/query.yaml --vehicle $(DEMO)/vehicle.yaml --out build/demo
+
+test: $(STAMP) ## run the whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(STAMP) ## check style, types and the import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src tests
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## rewrite the code in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## run every benchmarks/bench_*.py, one after another
+	@set -e; for script in benchmarks/bench_*.py; do \
+	  [ -e "$$script" ] || { echo "No benchmarks/bench_*.py to run."; break; }; \
+	  echo "== $$script"; $(BIN)/python "$$script"; \
+	done
+
+clean: ## remove the virtual environment, build results and caches
+	rm -rf "$(VENV)" build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,190 @@
+"""How much work can come: demand-bound functions for EDF and busy periods.
+
+A :class:`Demand` is the work ``cost * curve(length + offset)`` that a class of jobs can ask for in an
+interval of some length. Sums of such step functions are evaluated at their steps, all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from headway.model.arrival import ArrivalCurve, Rate
+
+Times = npt.NDArray[np.int64]
+
+MOST_STEPS = 400_000
+MOST_OFFSETS = 2_000
+LONGEST = 3_600_000_000_000
+"""Bounds beyond an hour are of no use to a vehicle: they count as none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """``cost`` nanoseconds for each arrival of ``curve`` in an interval longer by ``offset``; none in
+    intervals shorter than ``least``, which cannot hold both entry and deadline of such a job."""
+
+    curve: ArrivalCurve
+    cost: int
+    offset: int
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch without a preemption point, in jobs with that relative deadline."""
+
+    deadline: int
+    length: int
+
+
+def utilisation(demands: Sequence[Demand]) -> float:
+    """Long-run share of the processor or medium."""
+    return sum(float(d.cost * d.curve.sustained.count) / d.curve.sustained.period for d in demands)
+
+
+def busy_period(demands: Sequence[Demand], blocking: int = 0) -> int | None:
+    """The longest time without idling: the least W with ``W = blocking + work(W)``; None if endless."""
+    if utilisation(demands) >= 1.0 - 1e-12:
+        return None
+    groups = _grouped(demands)
+    length = blocking + sum(_work(*group[:3], 0) for group in groups)
+    while length <= LONGEST:
+        longer = blocking + sum(_work(*group[:3], length) for group in groups)
+        if longer <= length:
+            return length
+        length = longer
+    return None
+
+
+def lateness(
+    demands: Sequence[Demand], sections: Sequence[Section], starts: Sequence[int]
+) -> list[int] | None:
+    """For each start s: the most that EDF finishes a job after its deadline, given that the interval
+    from the last instant without pending work of its urgency to its deadline is at least s long.
+
+    That is the largest ``work(D) + blocking(D) - D`` over lengths D >= s, where an operator blocks when
+    its job's relative deadline exceeds D (no preemption inside operators). Negative values are slack.
+    None when the demand outgrows the processor.
+    """
+    share = utilisation(demands)
+    if share >= 1.0 - 1e-12:
+        return None
+    blocking = _Blocking(sections)
+    # Work is at most share * D + constant, once every class is in play.
+    constant = sum(
+        d.cost * r.count * (1 + (d.offset + r.jitter) / r.period)
+        for d in demands
+        for r in (d.curve.sustained,)
+    )
+    begin = max([*starts, *(max(d.least, -d.offset) for d in demands), 0])
+    horizon = begin + 2 * max((r.period for d in demands for r in d.curve.rates), default=0)
+    while True:
+        steps, values = _steps(demands, horizon)
+        values = values + blocking.at(steps) - steps
+        tail = int(np.ceil((share - 1.0) * horizon + constant + 1)) + int(blocking.at(horizon))
+        suffix = np.maximum.accumulate(np.append(values, tail)[::-1])[::-1]
+        found = []
+        for start in starts:
+            after = int(np.searchsorted(steps, start, side="right"))
+            here = blocking.at(start) - start
+            if after:
+                here += int(values[after - 1] + steps[after - 1] - blocking.at(steps[after - 1]))
+            found.append(max(int(here), int(suffix[after])))
+        longer = int(min(constant - min(found, default=0), LONGEST) / (1.0 - share)) + 1
+        if tail <= min(found, default=0) or longer <= horizon or len(steps) > MOST_STEPS // 4:
+            return found
+        horizon = min(longer, horizon * 4)
+
+
+class _Blocking:
+    """The longest section among jobs whose relative deadline exceeds a length."""
+
+    def __init__(self, sections: Sequence[Section]) -> None:
+        ordered = sorted(sections, key=lambda section: section.deadline)
+        self._deadlines = np.array([s.deadline for s in ordered], dtype=np.int64)
+        lengths = np.array([s.length for s in ordered] + [0], dtype=np.int64)
+        self._longest = np.maximum.accumulate(lengths[::-1])[::-1]
+
+    def at(self, lengths: Times | int) -> Times:
+        index = np.searchsorted(self._deadlines, lengths, side="right")
+        found: Times = self._longest[index]
+        return found
+
+
+def _grouped(demands: Sequence[Demand]) -> list[tuple[ArrivalCurve, Times, Times, Times]]:
+    """Costs, offsets and least lengths by curve; equal ones are added up.
+
+    Very many offsets are first rounded up to a grid: more work, never less.
+    """
+    merged: dict[ArrivalCurve, dict[tuple[int, int], int]] = {}
+    for demand in demands:
+        costs = merged.setdefault(demand.curve, {})
+        key = (demand.offset, demand.least)
+        costs[key] = costs.get(key, 0) + demand.cost
+    groups = []
+    for curve, costs in merged.items():
+        if len(costs) > MOST_OFFSETS:
+            costs = _coarser(costs)
+        keys = np.array(list(costs), dtype=np.int64)
+        worth = np.fromiter(costs.values(), dtype=np.int64, count=len(costs))
+        groups.append((curve, worth, keys[:, 0], keys[:, 1]))
+    return groups
+
+
+def _coarser(costs: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+    offsets = [offset for offset, _ in costs]
+    grid = (max(offsets) - min(offsets)) // (MOST_OFFSETS // 2) + 1
+    coarse: dict[tuple[int, int], int] = {}
+    for (offset, least), cost in costs.items():
+        key = (-(-offset // grid) * grid, least // grid * grid)
+        coarse[key] = coarse.get(key, 0) + cost
+    return coarse
+
+
+def _counts(curve: ArrivalCurve, lengths: Times) -> Times:
+    found: Times | None = None
+    for rate in curve.rates:
+        term = np.where(lengths < 0, 0, rate.count * (1 + (lengths + rate.jitter) // rate.period))
+        found = term if found is None else np.minimum(found, term)
+    assert found is not None
+    return found
+
+
+def _work(curve: ArrivalCurve, costs: Times, offsets: Times, length: int) -> int:
+    return int((costs * _counts(curve, offsets + length)).sum())
+
+
+def _steps(demands: Sequence[Demand], horizon: int) -> tuple[Times, Times]:
+    """Lengths where the total work steps up, ascending, and the work there; up to ``horizon``."""
+    places: list[Times] = []
+    gains: list[Times] = []
+    for curve, costs, offsets, leasts in _grouped(demands):
+        furthest = horizon + int(offsets.max())
+        instants = np.unique(np.concatenate([_instants(r, furthest) for r in curve.rates]))
+        counts = _counts(curve, instants)
+        increments = np.diff(counts, prepend=0)
+        kept = increments > 0
+        instants, increments = instants[kept], increments[kept]
+        places.append(np.maximum(instants[None, :] - offsets[:, None], leasts[:, None]).ravel())
+        gains.append((increments[None, :] * costs[:, None]).ravel())
+    if not places:
+        empty = np.zeros(0, dtype=np.int64)
+        return empty, empty
+    place, gain = np.concatenate(places), np.concatenate(gains)
+    order = np.argsort(place, kind="stable")
+    place, total = place[order], np.cumsum(gain[order])
+    last = np.append(place[1:] != place[:-1], True) & (place <= horizon)
+    return place[last], total[last]
+
+
+def _instants(rate: Rate, furthest: int) -> Times:
+    """Lengths >= 0 at which a rate admits more tuples."""
+    first = rate.jitter // rate.period + 1
+    last = max(first, (furthest + rate.jitter) // rate.period)
+    last = min(last, first + MOST_STEPS)
+    later = np.arange(first, last + 1, dtype=np.int64) * rate.period - rate.jitter
+    return np.append(np.zeros(1, dtype=np.int64), later)

@@ -1,0 +1,30 @@
+"""Query and vehicle files: YAML to the model and back, JSON Schemas for editors."""
+
+from __future__ import annotations
+
+from headway.files.json_schema import library_json_schema, query_json_schema, vehicle_json_schema
+from headway.files.load import (
+    LoadedQuery,
+    LoadedVehicle,
+    load_query,
+    load_vehicle,
+    parse_query,
+    parse_vehicle,
+)
+from headway.files.places import SourceMap
+from headway.files.write import query_to_yaml, vehicle_to_yaml
+
+__all__ = [
+    "LoadedQuery",
+    "LoadedVehicle",
+    "SourceMap",
+    "library_json_schema",
+    "load_query",
+    "load_vehicle",
+    "parse_query",
+    "parse_vehicle",
+    "query_json_schema",
+    "query_to_yaml",
+    "vehicle_json_schema",
+    "vehicle_to_yaml",
+]

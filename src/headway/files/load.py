@@ -1,0 +1,155 @@
+"""Query and vehicle files to values of the model, with a map of where everything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from headway.errors import FileError
+from headway.files.libraries import Libraries
+from headway.files.operators.base import StepForm
+from headway.files.parse import parse_yaml
+from headway.files.places import SourceMap
+from headway.files.query_form import ComponentForm, OutputForm, QueryForm, SourceForm
+from headway.files.reading import read_text
+from headway.files.validate import validate
+from headway.files.values import Schemas, expression_model
+from headway.files.vehicle_form import VehicleForm
+from headway.model.arrival import Rate
+from headway.model.query import (
+    Component,
+    ComponentUse,
+    Criticality,
+    Decide,
+    LoadShedder,
+    Output,
+    Port,
+    Query,
+    Source,
+    Step,
+)
+from headway.model.vehicle import Vehicle
+
+
+@dataclass(frozen=True)
+class LoadedQuery:
+    """A query and where its parts are written."""
+
+    query: Query
+    places: SourceMap
+
+
+@dataclass(frozen=True)
+class LoadedVehicle:
+    """A vehicle and where its parts are written."""
+
+    vehicle: Vehicle
+    places: SourceMap
+
+
+def load_vehicle(path: Path | str) -> LoadedVehicle:
+    """The vehicle in a YAML file; FileError with places when it is not of the form."""
+    return parse_vehicle(read_text(Path(path)), str(path))
+
+
+def parse_vehicle(text: str, name: str = "vehicle.yaml") -> LoadedVehicle:
+    """The vehicle in YAML text; ``name`` stands for the file in messages."""
+    document = parse_yaml(text, name)
+    return LoadedVehicle(validate(document, VehicleForm).to_model(), SourceMap(document))
+
+
+def load_query(path: Path | str) -> LoadedQuery:
+    """The query in a YAML file and the libraries it uses; FileError with places."""
+    return parse_query(read_text(Path(path)), str(path))
+
+
+def parse_query(text: str, name: str = "query.yaml") -> LoadedQuery:
+    """The query in YAML text; libraries are found relative to the folder of ``name``."""
+    document = parse_yaml(text, name)
+    form = validate(document, QueryForm)
+    loader = Libraries()
+    loader.read_all(document, form.use)
+    loader.declare(document, form)
+    schemas = loader.schemas
+    own = {
+        component: loader.components[component]
+        for component in loader.components
+        if component in form.components
+    }
+    sources = tuple(_source(name, item, schemas) for name, item in form.sources.items())
+    steps = _steps(form.operators, schemas, "operators")
+    components = {name: _component(name, item, schemas) for name, item in loader.components.items()}
+    used = _reached(steps, components) | own.keys()
+    query = Query(
+        name=form.query,
+        sources=sources,
+        steps=steps,
+        outputs=tuple(_output(name, item) for name, item in form.outputs.items()),
+        components=tuple(item for name, item in components.items() if name in used),
+    )
+    places = SourceMap(document, loader.origins)
+    if schemas.problems:
+        raise FileError(places.attach_all(schemas.problems))
+    return LoadedQuery(query, places)
+
+
+def _reached(steps: Iterable[Step], components: dict[str, Component]) -> set[str]:
+    """The components that these steps use, directly or inside others."""
+    reached: set[str] = set()
+    waiting = list(steps)
+    while waiting:
+        step = waiting.pop()
+        if isinstance(step, ComponentUse) and step.component not in reached:
+            reached.add(step.component)
+            if step.component in components:
+                waiting += components[step.component].steps
+    return reached
+
+
+def _source(name: str, form: SourceForm, schemas: Schemas) -> Source:
+    rate = form.rate
+    shed = form.shed
+    return Source(
+        name=name,
+        schema=schemas.resolve(form.schema_, f"sources.{name}.schema"),
+        rate=Rate(rate.count, rate.period, form.jitter) if rate else None,
+        gap=form.gap,
+        delay=form.delay,
+        lateness=form.lateness,
+        shedder=LoadShedder(
+            at_most=shed.at_most.count,
+            per=shed.at_most.period,
+            value=expression_model(shed.value),
+            decide=Decide(shed.decide),
+        )
+        if shed
+        else None,
+    )
+
+
+def _steps(forms: dict[str, StepForm], schemas: Schemas, at: str) -> tuple[Step, ...]:
+    return tuple(form.to_model(name, schemas, f"{at}.{name}") for name, form in forms.items())
+
+
+def _component(name: str, form: ComponentForm, schemas: Schemas) -> Component:
+    at = f"components.{name}"
+    return Component(
+        name=name,
+        inputs=tuple(
+            Port(name=port, schema=schemas.resolve(choice, f"{at}.inputs.{port}"))
+            for port, choice in form.inputs.items()
+        ),
+        steps=_steps(form.operators, schemas, f"{at}.operators"),
+        outputs=tuple(form.outputs.items()),
+    )
+
+
+def _output(name: str, form: OutputForm) -> Output:
+    return Output(
+        name=name,
+        stream=form.stream,
+        deadline=form.deadline,
+        criticality=Criticality(form.criticality),
+        weight=form.weight,
+    )

@@ -1,0 +1,153 @@
+"""Queries and vehicles back to the files a person would write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from headway.errors import Problem, QueryError
+from headway.files.emit import to_yaml
+from headway.files.fields import format_rate
+from headway.files.operators import step_plain
+from headway.files.values import expression_plain
+from headway.files.vehicle_form import vehicle_plain
+from headway.model.operators import Fusion, UserDefined
+from headway.model.query import Component, Criticality, Decide, Output, Query, Source, Step
+from headway.model.schema import Schema
+from headway.model.time import format_duration
+from headway.model.vehicle import Vehicle
+
+
+def vehicle_to_yaml(vehicle: Vehicle) -> str:
+    """YAML that reads back as an equal vehicle."""
+    return to_yaml(vehicle_plain(vehicle))
+
+
+def query_to_yaml(query: Query) -> str:
+    """YAML that reads back as an equal query; components and schemas stand in the same file.
+
+    QueryError when two elements share a name: a file cannot say that.
+    """
+    _refuse_doubles(query)
+    names = _schema_names(query)
+    result: dict[str, Any] = {"query": query.name}
+    if names:
+        result["schemas"] = {name: _columns(schema) for schema, name in names.items()}
+    result["sources"] = {source.name: _source(source, names) for source in query.sources}
+    if query.components:
+        result["components"] = {item.name: _component(item, names) for item in query.components}
+    if query.steps:
+        result["operators"] = _steps(query.steps, names)
+    result["outputs"] = {output.name: _output(output) for output in query.outputs}
+    return to_yaml(result)
+
+
+def _columns(schema: Schema) -> dict[str, str]:
+    return {field.name: field.describe() for field in schema.fields}
+
+
+def _schema_users(query: Query) -> Iterator[tuple[str, Schema]]:
+    for source in query.sources:
+        yield source.name, source.schema
+    for component in query.components:
+        for port in component.inputs:
+            yield port.name, port.schema
+        yield from _step_schemas(component.steps)
+    yield from _step_schemas(query.steps)
+
+
+def _step_schemas(steps: Iterable[Step]) -> Iterator[tuple[str, Schema]]:
+    for step in steps:
+        if isinstance(step, UserDefined | Fusion):
+            yield step.name, step.schema
+
+
+def _schema_names(query: Query) -> dict[Schema, str]:
+    """Names for the schemas that stand more than once, after the first element that has one."""
+    count = Counter(schema for _, schema in _schema_users(query))
+    names: dict[Schema, str] = {}
+    for user, schema in _schema_users(query):
+        if count[schema] > 1 and schema not in names:
+            base = "".join(word[:1].upper() + word[1:] for word in user.split("_"))[:50] or "Schema"
+            base = base if not base[0].isdigit() else f"S{base}"
+            taken = set(names.values())
+            numbers = (f"{base}{number}" for number in range(2, len(names) + 3))
+            names[schema] = next(name for name in (base, *numbers) if name not in taken)
+    return names
+
+
+def _schema(schema: Schema, names: dict[Schema, str]) -> Any:
+    return names.get(schema) or _columns(schema)
+
+
+def _source(source: Source, names: dict[Schema, str]) -> dict[str, Any]:
+    result: dict[str, Any] = {"schema": _schema(source.schema, names)}
+    if source.rate is not None:
+        result["rate"] = format_rate(source.rate.count, source.rate.period)
+        if source.rate.jitter:
+            result["jitter"] = format_duration(source.rate.jitter)
+    if source.delay:
+        result["delay"] = format_duration(source.delay)
+    if source.lateness:
+        result["lateness"] = format_duration(source.lateness)
+    if source.gap is not None:
+        result["gap"] = format_duration(source.gap)
+    if (shedder := source.shedder) is not None:
+        result["shed"] = {
+            "at_most": format_rate(shedder.at_most, shedder.per),
+            "value": expression_plain(shedder.value),
+        }
+        if shedder.decide is not Decide.ARRIVAL:
+            result["shed"]["decide"] = shedder.decide.value
+    return result
+
+
+def _steps(steps: Iterable[Step], names: dict[Schema, str]) -> dict[str, Any]:
+    result = {}
+    for step in steps:
+        entry = step_plain(step)
+        if isinstance(step, UserDefined | Fusion):
+            entry["schema"] = _schema(step.schema, names)
+        result[step.name] = entry
+    return result
+
+
+def _component(component: Component, names: dict[Schema, str]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    if component.inputs:
+        result["inputs"] = {port.name: _schema(port.schema, names) for port in component.inputs}
+    if component.steps:
+        result["operators"] = _steps(component.steps, names)
+    result["outputs"] = dict(component.outputs)
+    return result
+
+
+def _output(output: Output) -> dict[str, Any]:
+    deadline = "none" if output.deadline is None else format_duration(output.deadline)
+    result: dict[str, Any] = {"from": output.stream, "deadline": deadline}
+    if output.criticality is not Criticality.HARD:
+        result["criticality"] = output.criticality.value
+    if output.weight != 1.0:
+        result["weight"] = output.weight
+    return result
+
+
+def _refuse_doubles(query: Query) -> None:
+    groups: list[tuple[str, Iterable[str]]] = [
+        ("sources", (source.name for source in query.sources)),
+        ("operators", (step.name for step in query.steps)),
+        ("outputs", (output.name for output in query.outputs)),
+        ("components", (component.name for component in query.components)),
+    ]
+    for component in query.components:
+        at = f"components.{component.name}.operators"
+        groups.append((at, (step.name for step in component.steps)))
+    problems = [
+        Problem(f"the name '{name}' stands {count} times", at=at, want="rename all but one")
+        for at, names in groups
+        for name, count in Counter(names).items()
+        if count > 1
+    ]
+    if problems:
+        raise QueryError(problems)

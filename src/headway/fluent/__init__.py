@@ -1,0 +1,31 @@
+"""Queries and vehicles in Python: the same values as from YAML, with an editor's help.
+
+import headway as hw
+
+q = hw.QueryBuilder("brakes")
+speed = q.source("speed", hw.schema(v="double [m/s]"), rate="1 per 10 ms", delay="1 ms")
+hard = speed.filter("hard", "v > 30", cost="50 us").map("kmh", {"v": "v * 3.6"}, cost="20 us")
+q.output("alarm", hard, deadline="30 ms", criticality="hard")
+query = q.build()
+"""
+
+from __future__ import annotations
+
+from headway.fluent.component import ComponentBuilder, component
+from headway.fluent.outputs import Outputs
+from headway.fluent.query import QueryBuilder
+from headway.fluent.stream import Stream
+from headway.fluent.values import call, cost, shed
+from headway.fluent.vehicle import VehicleBuilder
+
+__all__ = [
+    "ComponentBuilder",
+    "Outputs",
+    "QueryBuilder",
+    "Stream",
+    "VehicleBuilder",
+    "call",
+    "component",
+    "cost",
+    "shed",
+]

@@ -1,0 +1,213 @@
+"""The sensor data fusion operator (SDFO): the windows, the right order, and what is refused.
+
+A subclass says what a row means (:meth:`SensorFusion.read`), how an estimate starts, moves and
+learns (``first``, ``predict``, ``update``) and what goes out (``emit``). It keeps nothing of an
+object outside the object's :class:`FilterState`, so that replaying measurements gives the same
+numbers again.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic
+
+from headway.fusion.columns import check_keys, window
+from headway.fusion.kalman import FilterState
+from headway.fusion.refusals import Reason, Refusals, Refused
+from headway.fusion.snapshots import pack_track, unpack_track
+from headway.fusion.track import Key, Measurement, Reading, Track
+from headway.model.user_operator import OperatorContext, Row, State, UserOperator
+
+SINGLE_OBJECT = ""
+
+
+class SensorFusion(UserOperator, Generic[Reading]):
+    """Fuses measurements object by object, each with the right earlier estimate.
+
+    ``too_late``, ``unusable`` and ``unstarted`` count the tuples in no estimate; :meth:`take_late`
+    hands them over.
+    """
+
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        check_keys(context)
+        self._rear = window(context, "rear")
+        # What is older than the rear window is never fused again, so it need not be kept.
+        self._front = min(window(context, "front"), self._rear)
+        self._places = {
+            port: tuple(
+                None if key is None else schema.names.index(key) + 1
+                for key in (context.windows.get("object_key"), context.windows.get("sensor_key"))
+            )
+            for port, schema in context.inputs.items()
+        }
+        self._tracks: dict[Key, Track[Reading]] = {}
+        self._newest: int | None = None
+        self._next_drop: int | None = None
+        self._arrivals = 0
+        self._refusals = Refusals()
+
+    # -------------------------------------------------------------- what a subclass says
+
+    @abstractmethod
+    def read(self, port: str, row: Row) -> Reading | None:
+        """What the row measures; None when it is unusable."""
+
+    @abstractmethod
+    def first(self, object: Key, measurement: Measurement[Reading]) -> FilterState | None:
+        """The estimate that a measurement of an unknown object gives; None when it cannot start
+        one."""
+
+    @abstractmethod
+    def predict(self, state: FilterState, to: int) -> FilterState:
+        """The estimate for a later moment (microseconds)."""
+
+    @abstractmethod
+    def update(self, state: FilterState, measurement: Measurement[Reading]) -> FilterState:
+        """The estimate, knowing the measurement too; ``state`` is for the measurement's moment."""
+
+    @abstractmethod
+    def emit(self, at: int, measured: Sequence[Key]) -> Iterable[Row]:
+        """The output of one execution: ``at`` is the time of its newest measurement, ``measured``
+        are the objects it measured, in the order of their keys."""
+
+    # -------------------------------------------------------------- one execution
+
+    def process(self, inputs: Mapping[str, Sequence[Row]], now: int) -> Iterable[Row]:
+        fused: dict[Key, list[Measurement[Reading]]] = {}
+        newest = self._newest
+        oldest_of_unknown = None if newest is None else newest - self._rear
+        for object, measurement in self._measurements(inputs):
+            track = self._tracks.get(object)
+            oldest = track.newest - self._front if track else oldest_of_unknown
+            if oldest is not None and measurement.timestamp < oldest:
+                self._refuse(Reason.LATE, measurement)
+            else:
+                fused.setdefault(object, []).append(measurement)
+        if not fused:
+            return ()
+        for object, batch in fused.items():
+            self._fuse(object, batch)
+        at = max(batch[-1].timestamp for batch in fused.values())
+        self._newest = at if newest is None else max(at, newest)
+        rows = list(self.emit(at, sorted(fused)))
+        self._drop_unseen()
+        return rows
+
+    def _measurements(
+        self, inputs: Mapping[str, Sequence[Row]]
+    ) -> list[tuple[Key, Measurement[Reading]]]:
+        """The usable tuples in the order (timestamp, sensor, arrival), each with its object."""
+        found: list[tuple[Key, Measurement[Reading]]] = []
+        for port, (object_place, sensor_place) in self._places.items():
+            for row in inputs.get(port, ()):
+                object = SINGLE_OBJECT if object_place is None else row[object_place]
+                sensor = port if sensor_place is None else row[sensor_place]
+                self._arrivals += 1
+                reading = self.read(port, row)
+                if reading is None or object is None or sensor is None or row[0] is None:
+                    self._refusals.add(Reason.UNUSABLE, port, row)
+                else:
+                    found.append(
+                        (object, Measurement(row[0], sensor, self._arrivals, port, row, reading))
+                    )
+        if len(found) > 1:
+            found.sort(key=lambda pair: pair[1][:3])
+        return found
+
+    def _fuse(self, object: Key, batch: list[Measurement[Reading]]) -> None:
+        track = self._tracks.get(object)
+        if track is None:
+            track = self._tracks[object] = Track(object)
+        track.fuse(batch, self, self._rear)
+        for measurement in track.prune(self._front, self._rear):
+            self._refuse(Reason.UNSTARTED, measurement)
+
+    def _drop_unseen(self) -> None:
+        """Forgets objects whose estimates nothing that may still come in time could be built upon.
+
+        A measurement may come as late as the rear window is long, and builds on an estimate at most
+        as old as that again: so after twice its length.
+        """
+        newest = self._newest
+        if newest is None or (self._next_drop is not None and newest <= self._next_drop):
+            return
+        kept = 2 * self._rear
+        for track in [track for track in self._tracks.values() if track.newest < newest - kept]:
+            for measurement in track.unused():
+                self._refuse(Reason.UNSTARTED, measurement)
+            del self._tracks[track.object]
+        # Newest times only grow, and a new object is at most a rear window old.
+        self._next_drop = min(
+            [track.newest + kept for track in self._tracks.values()] + [newest + self._rear]
+        )
+
+    # -------------------------------------------------------------- what can be asked
+
+    def estimate(self, object: Key, at: int) -> FilterState | None:
+        """The object's estimate for a moment, by what was measured up to then; None when unknown or
+        not measured for longer than the rear window."""
+        track = self._tracks.get(object)
+        state = track.state_at(at) if track else None
+        if state is None or at - state.timestamp > self._rear:
+            return None
+        return self.predict(state, at)
+
+    def front_window(self, object: Key, sensor: Key) -> list[Row]:
+        """The rows of one sensor about one object that are kept, in their order."""
+        track = self._tracks.get(object)
+        return [m.row for m in track.measurements if m.sensor == sensor] if track else []
+
+    def rear_window(self, object: Key) -> list[FilterState]:
+        """The estimates of an object that are kept, oldest first."""
+        track = self._tracks.get(object)
+        return [state for state in track.states if state is not None] if track else []
+
+    @property
+    def objects(self) -> list[Key]:
+        """The objects that are kept, in the order of their keys."""
+        return sorted(self._tracks)
+
+    # -------------------------------------------------------------- what is in no estimate
+
+    @property
+    def too_late(self) -> int:
+        return self._refusals.counts[Reason.LATE]
+
+    @property
+    def unusable(self) -> int:
+        return self._refusals.counts[Reason.UNUSABLE]
+
+    @property
+    def unstarted(self) -> int:
+        return self._refusals.counts[Reason.UNSTARTED]
+
+    def _refuse(self, reason: Reason, measurement: Measurement[Reading]) -> None:
+        self._refusals.add(reason, measurement.port, measurement.row)
+
+    def take_refused(self) -> list[Refused]:
+        """The tuples in no estimate, with the reason and the port, since the last call."""
+        return self._refusals.take()
+
+    def take_late(self) -> list[Row]:
+        """The rows of :meth:`take_refused`, for an output that does not ask why."""
+        return [refused.row for refused in self.take_refused()]
+
+    # -------------------------------------------------------------- state as plain data
+
+    def snapshot(self) -> State:
+        return {
+            "newest": self._newest,
+            "arrivals": self._arrivals,
+            "refusals": self._refusals.pack(),
+            "tracks": [pack_track(self._tracks[object]) for object in self.objects],
+        }
+
+    def restore(self, state: State) -> None:
+        self._newest = state["newest"]
+        self._next_drop = None
+        self._arrivals = state["arrivals"]
+        self._refusals.unpack(state["refusals"])
+        tracks = [unpack_track(packed, self.read) for packed in state["tracks"]]
+        self._tracks = {track.object: track for track in tracks}

@@ -1,0 +1,48 @@
+"""A track as plain JSON-able data and back, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+from headway.fusion.kalman import FilterState
+from headway.fusion.track import Measurement, Reading, Track
+from headway.model.user_operator import Row
+
+
+def pack_track(track: Track[Reading]) -> dict[str, Any]:
+    return {
+        "object": track.object,
+        "measurements": [
+            [m.sensor, m.arrival, m.port, pack_row(m.row)] for m in track.measurements
+        ],
+        "times": list(track.times),
+        "states": [state and list(state) for state in track.states],
+    }
+
+
+def unpack_track(
+    packed: dict[str, Any], read: Callable[[str, Row], Reading | None]
+) -> Track[Reading]:
+    track: Track[Reading] = Track(packed["object"])
+    for sensor, arrival, port, values in packed["measurements"]:
+        row = unpack_row(values)
+        reading = read(port, row)
+        if reading is not None:  # it was usable when it came
+            track.measurements.append(Measurement(row[0], sensor, arrival, port, row, reading))
+    track.times = list(packed["times"])
+    track.states = [state and FilterState(*state) for state in packed["states"]]
+    return track
+
+
+def pack_row(row: Row) -> list[Any]:
+    """JSON has no NaN and no infinity: they become ``{"float": "nan"}``."""
+    return [
+        {"float": str(value)} if isinstance(value, float) and not isfinite(value) else value
+        for value in row
+    ]
+
+
+def unpack_row(values: list[Any]) -> Row:
+    return tuple(float(value["float"]) if isinstance(value, dict) else value for value in values)

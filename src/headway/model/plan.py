@@ -1,0 +1,164 @@
+"""A compiled query: one JSON-able value that every engine, report and test reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headway.model.query import Query
+from headway.model.schema import Schema
+from headway.model.vehicle import Vehicle
+
+PLAN_VERSION = 1
+ONLY_NODE = "vehicle"
+"""The node of a plan compiled without a vehicle."""
+
+
+class HopKind(StrEnum):
+    BUS = "bus"
+    GATEWAY = "gateway"
+    LINK = "link"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hop:
+    """One step of a route; ``delay`` is what an uncontended tuple spends there."""
+
+    kind: HopKind
+    name: str
+    delay: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crossing:
+    """A stream that leaves a node for another. ``priority`` arbitrates on buses: 0 goes first."""
+
+    stream: str
+    sender: str
+    receiver: str
+    size_bytes: int
+    hops: tuple[Hop, ...]
+    priority: int = 0
+
+    @property
+    def delay(self) -> int:
+        """The communication delay c of EDF* (AEDSMS equation 2)."""
+        return sum(hop.delay for hop in self.hops)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeQuery:
+    """The low-level query (LLQ) of one node: what it runs, sends and receives."""
+
+    node: str
+    sources: tuple[str, ...]
+    operators: tuple[str, ...]
+    sends: tuple[tuple[str, str], ...]
+    """(stream, receiving node)"""
+    receives: tuple[tuple[str, str], ...]
+    """(stream, sending node)"""
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Successor:
+    """A task that a task's results release, and the communication delay on the way."""
+
+    task: str
+    delay: int
+    route: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """An operator train on a node (S-EDF Algorithm 3; AEDSMS table 1).
+
+    ``operators`` run in that order for every tuple that enters by ``entries``, the streams that are not
+    passed on inside a train. ``relative_deadline`` counts from the tuple's timestamp; ``formula``
+    says how it came about, in the paper's terms.
+    """
+
+    name: str
+    node: str
+    operators: tuple[str, ...]
+    entries: tuple[str, ...]
+    cost: int
+    relative_deadline: int
+    formula: str
+    successors: tuple[Successor, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """Long-run share of a node or bus that the query uses at worst-case rates."""
+
+    name: str
+    kind: str
+    utilisation: float
+    capacity: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyStep:
+    """A part of a latency bound: where the time goes and why."""
+
+    place: str
+    what: str
+    time: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """What can be said of one output: the bound no run within the declared rates exceeds, or why none.
+
+    ``blame`` names the node, bus or operator that costs the most and ``advice`` what would help.
+    """
+
+    output: str
+    deadline: int
+    hard: bool
+    bound: int | None
+    steps: tuple[LatencyStep, ...] = ()
+    reason: str = ""
+    blame: str = ""
+    advice: str = ""
+
+    @property
+    def slack(self) -> int | None:
+        return None if self.bound is None else self.deadline - self.bound
+
+    @property
+    def kept(self) -> bool:
+        return self.bound is not None and self.bound <= self.deadline
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Loads of nodes and buses, and a promise for each output."""
+
+    loads: tuple[Load, ...]
+    promises: tuple[Promise, ...]
+
+    @property
+    def safe(self) -> bool:
+        """Whether every output's deadline can be promised."""
+        return all(promise.kept for promise in self.promises)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The whole result of a compilation. ``query`` is expanded: it holds operators only.
+
+    ``verdict`` is None for a plan compiled without a vehicle: then nothing is known about time.
+    """
+
+    version: int = PLAN_VERSION
+    query: Query
+    vehicle: Vehicle
+    schemas: tuple[tuple[str, Schema], ...]
+    placement: tuple[tuple[str, str], ...]
+    node_queries: tuple[NodeQuery, ...]
+    crossings: tuple[Crossing, ...]
+    tasks: tuple[Task, ...]
+    verdict: Verdict | None

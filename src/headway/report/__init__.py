@@ -1,0 +1,1 @@
+"""Results to pictures, tables and pages. Pure functions of finished values; nothing is simulated."""

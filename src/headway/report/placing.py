@@ -1,0 +1,164 @@
+"""The layout of the whole picture: ECUs in one or two rows, the buses as bars below or between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from headway.report.cells import TRACK, Cell, Frame, cell_of
+from headway.report.layers import depths
+from headway.report.sketch import Medium, Sketch
+from headway.report.text import width_of
+
+MARGIN = 16.0
+TITLE_HEIGHT = 58.0
+LEGEND_HEIGHT = 30.0
+BETWEEN_CELLS = 24.0
+BAND_GAP = 26.0
+ONE_ROW = 1240.0
+"""Up to this width all ECUs stand side by side."""
+
+LOAD_WIDTH = 120.0
+"""a load's bar and number"""
+BUS_HEADER, LANE, BUS_PADDING, BETWEEN_BUSES = 36.0, 16.0, 6.0, 12.0
+LANE_SIZE = 10.5
+NARROWEST_LABELS, WIDEST_LABELS = 150.0, 240.0
+WIDEST_GATEWAY = 180.0
+
+
+@dataclass(slots=True)
+class Placing:
+    """Where everything is."""
+
+    sketch: Sketch
+    width: float = 0.0
+    height: float = 0.0
+    labels: float = 0.0
+    """where the part of the bars begins in which streams may run"""
+    cells: dict[str, Cell] = field(default_factory=dict)
+    corners: dict[str, tuple[float, float]] = field(default_factory=dict)
+    bars: dict[str, Frame] = field(default_factory=dict)
+    gateways: dict[str, Frame] = field(default_factory=dict)
+    lanes: dict[tuple[str, str], float] = field(default_factory=dict)
+    """(medium, stream) -> y"""
+    turns: dict[tuple[str, str], float] = field(default_factory=dict)
+    """(gateway, stream) -> x"""
+
+
+def place(sketch: Sketch) -> Placing:
+    """Gives every part of the sketch its place."""
+    placing = Placing(sketch)
+    upper, lower = _rows(sketch)
+    placing.labels = MARGIN + _label_width(sketch)
+    for cells in (upper, lower):
+        _place_across(placing, cells)
+    y = _place_down(placing, upper, TITLE_HEIGHT)
+    y = _place_bars(placing, y + BAND_GAP) if sketch.media else y
+    if lower:
+        y = _place_down(placing, lower, y + BAND_GAP)
+    content = [placing.corners[name][0] + cell.width for name, cell in placing.cells.items()]
+    content += [frame.right for frame in (*placing.bars.values(), *placing.gateways.values())]
+    title = width_of(sketch.heading, 16, bold=True)
+    placing.width = max([*content, min(title, 600.0), 420.0]) + MARGIN
+    placing.height = y + LEGEND_HEIGHT
+    return placing
+
+
+def _rows(sketch: Sketch) -> tuple[list[Cell], list[Cell]]:
+    """ECUs in the order in which data reaches them: in one row, or cut where both are as narrow."""
+    depth = depths(sketch)
+    first: dict[str, int] = {}
+    for position, item in enumerate(sketch.items):
+        if item.key in depth:
+            first.setdefault(item.node, position)
+    ecus = sorted(sketch.ecus, key=lambda ecu: first.get(ecu.name, len(sketch.items)))
+    cells = [cell_of(ecu, sketch, depth, downward=True) for ecu in ecus]
+    if _row_width(cells) <= ONE_ROW or len(cells) == 1:
+        return cells, []
+    cut = min(
+        range(1, len(cells)),
+        key=lambda at: max(_row_width(cells[:at]), _row_width(cells[at:])),
+    )
+    return cells[:cut], [cell_of(c.ecu, sketch, depth, downward=False) for c in cells[cut:]]
+
+
+def _row_width(cells: Sequence[Cell]) -> float:
+    return sum(cell.width + BETWEEN_CELLS for cell in cells)
+
+
+def _label_width(sketch: Sketch) -> float:
+    if not sketch.media:
+        return 0.0
+    wanted = [width_of(transfer.label, LANE_SIZE) for transfer in sketch.transfers]
+    wanted += [width_of(medium.detail, LANE_SIZE) for medium in sketch.media]
+    wanted += [width_of(medium.name, 12, bold=True) + LOAD_WIDTH for medium in sketch.media]
+    return min(WIDEST_LABELS, max(NARROWEST_LABELS, max(wanted) + 16))
+
+
+def _place_across(placing: Placing, cells: Sequence[Cell]) -> None:
+    """Places ECUs side by side, each beginning on a track."""
+    x = MARGIN
+    for index, cell in enumerate(cells):
+        if index == 0 and placing.sketch.media:
+            x = max(x, placing.labels - cell.box.x)
+        x = -(-x // TRACK) * TRACK
+        placing.cells[cell.ecu.name] = cell
+        placing.corners[cell.ecu.name] = (x, 0.0)
+        x += cell.width + BETWEEN_CELLS
+
+
+def _place_down(placing: Placing, cells: Sequence[Cell], y: float) -> float:
+    """Gives a row of ECUs one height; returns the y below it."""
+    height = max(cell.box.height for cell in cells)
+    for cell in cells:
+        cell.stretch(height)
+        placing.corners[cell.ecu.name] = (placing.corners[cell.ecu.name][0], y)
+    return y + height
+
+
+# ---------------------------------------------------------------- buses and gateways
+
+
+def _place_bars(placing: Placing, y: float) -> float:
+    """A bar for each medium with a lane for each stream on it; returns the y below the last."""
+    sketch = placing.sketch
+    right = placing.labels + 60
+    for name, cell in placing.cells.items():
+        right = max([right, *(placing.corners[name][0] + x for x in cell.tracks.values())])
+    for medium in sketch.media:
+        streams = dict.fromkeys(t.start for t in sketch.transfers if medium.name in t.media)
+        for index, stream in enumerate(streams):
+            placing.lanes[medium.name, stream] = y + BUS_HEADER + (index + 0.5) * LANE
+        height = BUS_HEADER + len(streams) * LANE + (BUS_PADDING if streams else 0)
+        placing.bars[medium.name] = Frame(MARGIN, y, 0.0, height)
+        y += height + BETWEEN_BUSES
+    _place_gateways(placing, right + BAND_GAP)
+    return y - BETWEEN_BUSES
+
+
+def _place_gateways(placing: Placing, x: float) -> None:
+    sketch = placing.sketch
+    plain_end = x - 8
+    for junction in sketch.junctions:
+        bars = [placing.bars[m.name] for m in sketch.media if junction.name in m.gateways]
+        if not bars:
+            continue
+        passing = dict.fromkeys(t.start for t in sketch.transfers if junction.name in t.gateways)
+        name, detail = width_of(junction.name, 12, bold=True), width_of(junction.detail, LANE_SIZE)
+        width = max(16 + TRACK * len(passing), min(max(name, detail) + 16, WIDEST_GATEWAY))
+        top = min(bar.y for bar in bars)
+        placing.gateways[junction.name] = Frame(x, top, width, max(b.bottom for b in bars) - top)
+        middle = x + width / 2 - TRACK * (len(passing) - 1) / 2
+        for index, stream in enumerate(passing):
+            placing.turns[junction.name, stream] = middle + index * TRACK
+        x += width + 14
+    for medium in sketch.media:
+        _end_bar(placing, medium, plain_end)
+
+
+def _end_bar(placing: Placing, medium: Medium, plain_end: float) -> None:
+    """A bar reaches as far as its last gateway."""
+    attached = [placing.gateways[g] for g in medium.gateways if g in placing.gateways]
+    end = max([frame.x + 8 for frame in attached], default=plain_end)
+    bar = placing.bars[medium.name]
+    placing.bars[medium.name] = Frame(bar.x, bar.y, end - bar.x, bar.height)

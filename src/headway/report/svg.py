@@ -1,0 +1,129 @@
+"""Drawing primitives: SVG elements as strings, every text and attribute escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from headway.report.text import fit, plain
+
+Point = tuple[float, float]
+
+
+def number(value: float) -> str:
+    """At most one decimal: enough for a screen, and the same on every machine."""
+    return f"{value:.1f}".rstrip("0").rstrip(".") if value % 1 else str(int(value))
+
+
+def element(name: str, *children: str, **attributes: str | float) -> str:
+    """An element; ``class_`` and ``font_size`` become ``class`` and ``font-size``."""
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+    )
+    inside = "".join(children)
+    return f"<{name}{written}>{inside}</{name}>" if inside else f"<{name}{written}/>"
+
+
+def _value(value: str | float) -> str:
+    return escape(plain(value)) if isinstance(value, str) else number(value)
+
+
+def group(class_: str, *children: str, title: str = "", **attributes: str) -> str:
+    """A group with a tooltip."""
+    tip = (tooltip(title),) if title else ()
+    return element("g", *tip, *children, class_=class_, **attributes)
+
+
+def tooltip(text: str) -> str:
+    lines = [plain(line) for line in text.split("\n")]
+    return f"<title>{escape(chr(10).join(lines))}</title>"
+
+
+def rect(x: float, y: float, width: float, height: float, class_: str, radius: float = 0) -> str:
+    size: dict[str, float] = {"x": x, "y": y, "width": width, "height": height}
+    if radius:
+        size["rx"] = radius
+    return element("rect", class_=class_, **size)
+
+
+def label(
+    content: str,
+    x: float,
+    y: float,
+    width: float,
+    *,
+    size: float = 11,
+    class_: str = "",
+    bold: bool = False,
+    anchor: str = "start",
+) -> str:
+    """A line of text no wider than ``width``; shortened, it carries itself as a tooltip."""
+    shown = fit(content, width, size, bold=bold)
+    style: dict[str, str | float] = {"x": x, "y": y, "font_size": size}
+    if class_:
+        style["class_"] = class_
+    if bold:
+        style["font_weight"] = "bold"
+    if anchor != "start":
+        style["text_anchor"] = anchor
+    tip = tooltip(content) if shown != content else ""
+    return element("text", tip, escape(shown), **style)
+
+
+def polyline(points: Sequence[Point], radius: float = 6) -> str:
+    """Path data along the points, corners rounded."""
+    path = [f"M{_at(points[0])}"]
+    for before, corner, after in zip(points, points[1:], points[2:], strict=False):
+        reach = min(radius, _distance(before, corner) / 2, _distance(corner, after) / 2)
+        path.append(f"L{_at(_towards(corner, before, reach))}")
+        path.append(f"Q{_at(corner)} {_at(_towards(corner, after, reach))}")
+    path.append(f"L{_at(points[-1])}")
+    return "".join(path)
+
+
+def curve(points: Sequence[Point]) -> str:
+    """Path data through the points: level stretches as lines, the rest as level-ended S-curves."""
+    path = [f"M{_at(points[0])}"]
+    for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
+        if y == to_y:
+            path.append(f"L{_at((to_x, to_y))}")
+        else:
+            middle = (x + to_x) / 2
+            path.append(f"C{_at((middle, y))} {_at((middle, to_y))} {_at((to_x, to_y))}")
+    return "".join(path)
+
+
+def arrow_head(x: float, y: float, kind: str, **attributes: str) -> str:
+    """A triangle that points right, its tip at the point."""
+    shape = f"M{_at((x, y))}l-7 -3.5v7z"
+    return element("path", class_=f"{kind}-head", d=shape, **attributes)
+
+
+def dot(x: float, y: float) -> str:
+    return element("circle", class_="dot", cx=x, cy=y, r=2.6)
+
+
+def meter(x: float, y: float, width: float, share: float, limit: float, *, over: bool) -> str:
+    """A small bar that shows a share of 1, with a tick at the limit; red when it is over it."""
+    state = "used over" if over else "used"
+    tick_at = x + width * min(limit, 1.0)
+    return (
+        rect(x, y, width, 7, "meter", 2)
+        + rect(x, y, width * max(0.0, min(share, 1.0)), 7, state, 2)
+        + element("path", class_="tick", d=f"M{_at((tick_at, y - 2))}v11")
+    )
+
+
+def _at(point: Point) -> str:
+    return f"{number(point[0])} {number(point[1])}"
+
+
+def _distance(one: Point, other: Point) -> float:
+    return abs(one[0] - other[0]) + abs(one[1] - other[1])
+
+
+def _towards(start: Point, end: Point, reach: float) -> Point:
+    length = _distance(start, end) or 1.0
+    share = reach / length
+    return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share

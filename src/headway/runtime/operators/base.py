@@ -1,0 +1,131 @@
+"""What the steps of a train are: operators that get rows and give rows, and know no scheduling.
+
+A row is a plain tuple laid out as ``Schema.columns``, the sensing time in microseconds first.
+``now`` is the engine's time in nanoseconds. Whatever an operator cannot use leaves by its side
+list, never by an exception: the engine must outlive a bad tuple.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+
+from headway.model.user_operator import Row, State
+
+__all__ = [
+    "DropKind",
+    "Dropped",
+    "Row",
+    "SideList",
+    "State",
+    "StatefulOperator",
+    "Stateless",
+    "Timer",
+]
+
+
+class DropKind(StrEnum):
+    """Why a tuple left its way."""
+
+    LATE = "late"
+    """It came when its windows were already closed."""
+    FAILED = "failed"
+    """A function of the user raised, or gave what its type does not allow."""
+    REJECTED = "rejected"
+    """It does not have the form its source promises."""
+    SHED = "shed"
+    """The load shedder let others pass before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A tuple in a side list: where it was lost (an operator or a source) and why."""
+
+    where: str
+    kind: DropKind
+    row: Row
+    reason: str
+    port: str | None = None
+    value: Any = None
+    """a shed tuple's value"""
+
+
+class Timer(NamedTuple):
+    """The engine is to call ``expire(token, now)`` at ``at`` (nanoseconds), after all arrivals of
+    that instant."""
+
+    at: int
+    token: int
+
+
+class SideList:
+    """Collects dropped tuples until somebody takes them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.side: list[Dropped] = []
+
+    def drop(self, kind: DropKind, row: Row, reason: str, port: str | None = None) -> None:
+        self.side.append(Dropped(self.name, kind, row, reason, port))
+
+    def take_side(self) -> list[Dropped]:
+        """What was dropped since the last call."""
+        taken, self.side = self.side, []
+        return taken
+
+
+class Stateless(Protocol):
+    """A run of filters, maps and unions in one function; None: a filter let the row not pass."""
+
+    def __call__(self, row: Row, /) -> Row | None: ...
+
+
+class StatefulOperator(SideList, ABC):
+    """An operator that remembers rows: join, aggregate, and the class of a user.
+
+    The watermark an operator is told must not run ahead of rows that still wait before it: the
+    engine passes it on in order with them.
+    """
+
+    @abstractmethod
+    def accept(self, port: str, row: Row, now: int, late: bool = False) -> list[Row]:
+        """One tuple comes in; ``late`` is the mark it got at ingest."""
+
+    def advance(self, watermark_us: int) -> list[Row]:
+        """No tuple older than this comes any more, unless it is marked late: an aggregate closes
+        its windows, a join forgets what nothing can match."""
+        return []
+
+    def finish(self) -> list[Row]:
+        """The input has ended: whatever still waits for a later watermark goes out."""
+        return []
+
+    def output_watermark(self, watermark_us: int) -> int:
+        """No later output is older than this, given the watermark of the inputs."""
+        return watermark_us
+
+    def take_timers(self) -> list[Timer]:
+        """The timers to start since the last call."""
+        return []
+
+    def pending_timeouts(self) -> list[Timer]:
+        """All timers that still matter, in the order they were started; for a restored operator."""
+        return []
+
+    def expire(self, token: int, now: int) -> list[Row]:
+        """A timer is over; nothing happens if it no longer matters."""
+        return []
+
+    @abstractmethod
+    def snapshot(self) -> State:
+        """The state as JSON-able data."""
+
+    @abstractmethod
+    def restore(self, state: State) -> None:
+        """Takes up a state that :meth:`snapshot` gave, in place of the present one."""
+
+    def size(self) -> int:
+        """How many rows (or groups) it keeps."""
+        return 0

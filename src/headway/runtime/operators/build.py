@@ -1,0 +1,44 @@
+"""From the model's operators to those that run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import cast
+
+from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefined
+from headway.model.schema import Schema
+from headway.runtime.operators.aggregate import AggregateOperator
+from headway.runtime.operators.base import StatefulOperator
+from headway.runtime.operators.custom import CustomOperator
+from headway.runtime.operators.fused import Fused, StatelessOperator, is_stateless
+from headway.runtime.operators.join import JoinOperator
+
+
+def build_stateful(operator: Operator, schemas: Mapping[str, Schema]) -> StatefulOperator:
+    """A new instance, without state; ``schemas`` are those of the streams, by name."""
+    inputs = {port.port: schemas[port.stream] for port in operator.inputs}
+    match operator:
+        case Join():
+            return JoinOperator(operator, inputs)
+        case Aggregate():
+            return AggregateOperator(operator, inputs)
+        case UserDefined() | Fusion():
+            return CustomOperator(operator, inputs, schemas[operator.name])
+    raise AssertionError(f"{operator.name} keeps no state")
+
+
+def steps_of(
+    operators: Sequence[Operator],
+    schemas: Mapping[str, Schema],
+    stateful: Mapping[str, StatefulOperator],
+) -> list[Fused | StatefulOperator]:
+    """The steps of a train: stateless neighbours fused, the others those of ``stateful``, which all
+    trains through an operator share."""
+    steps: list[Fused | StatefulOperator] = []
+    for fusible, group in groupby(operators, is_stateless):
+        if fusible:
+            steps.append(Fused([cast(StatelessOperator, one) for one in group], schemas))
+        else:
+            steps += [stateful[operator.name] for operator in group]
+    return steps

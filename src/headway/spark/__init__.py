@@ -1,0 +1,1 @@
+"""Headway's plans on Apache Spark: the only package that imports pyspark."""

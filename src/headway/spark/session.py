@@ -1,0 +1,125 @@
+"""Spark sessions with the settings that Headway's meaning and its users' nerves need."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headway.errors import EnvironmentMissing
+from headway.spark.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# protobuf is in the list because Spark without it only says "driver worker crashed".
+_NEEDED = {
+    "pyspark": "pyspark",
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "google.protobuf": "protobuf",
+}
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_LOG_FILE = Path(__file__).with_name("log4j2.properties")
+
+
+def local_session(
+    cores: int | None = None,
+    app_name: str = "headway",
+    conf: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """A session on this machine, with as many cores as the process may use unless told."""
+    return spark_session(f"local[{cores or _usable_cores()}]", app_name, conf)
+
+
+def spark_session(
+    master: str,
+    app_name: str = "headway",
+    conf: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """A quiet session on ``master``; entries of ``conf`` win over Headway's own.
+
+    A process has one Spark: when a session runs already it is returned, with the settings of
+    ``conf`` that can change at run time applied to it. Asking for another master then is refused,
+    because Spark would ignore it without a word.
+    """
+    _check_packages()
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None and running.sparkContext.master != master:
+        raise EnvironmentMissing(
+            f"A Spark session on {running.sparkContext.master} runs in this process already, so "
+            f"none can be started on {master}. Stop that one first, or use its master."
+        )
+    _set_environment(local=_is_local(master))
+    builder = SparkSession.builder.master(master).appName(app_name)
+    for key, value in session_conf(master, conf or {}).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def session_conf(master: str, conf: Mapping[str, str]) -> dict[str, str]:
+    """Headway's settings for ``master``, overridden by ``conf``."""
+    quiet_log = f"-Dlog4j2.configurationFile={_LOG_FILE.as_uri()}"
+    settings = {
+        # Headway's SQL is not ANSI: a division by zero or a bad cast is NULL, not the end.
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        **conf,
+    }
+    # Both are wanted: a user's Java options must not bring the noise back.
+    settings[_JAVA_OPTIONS] = f"{quiet_log} {conf.get(_JAVA_OPTIONS, '')}".strip()
+    if _is_local(master):
+        # Spark's 200 partitions make a small aggregate take seconds.
+        settings.setdefault("spark.sql.shuffle.partitions", str(_local_cores(master)))
+    return settings
+
+
+def _set_environment(*, local: bool) -> None:
+    """Sets what Spark reads from the environment when it starts its Java and its workers."""
+    os.environ["JAVA_HOME"] = str(java_home())
+    if local:
+        # A worker of another Python than the driver's cannot read what the driver sends.
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+def _check_packages() -> None:
+    missing = [package for module, package in _NEEDED.items() if not _importable(module)]
+    if missing:
+        raise EnvironmentMissing(
+            f"Running on Spark needs {', '.join(missing)}, not installed for {sys.executable}. "
+            f"Install them with: pip install 'headway[spark]'"
+        )
+
+
+def _importable(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # the parent package is missing
+        return False
+
+
+def _is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def _local_cores(master: str) -> int:
+    """The slots of a local master: local, local[n], local[n,failures], local[*]."""
+    slots = master.removeprefix("local").strip("[]").split(",")[0]
+    if slots == "*":
+        return _usable_cores()
+    return int(slots) if slots else 1
+
+
+def _usable_cores() -> int:
+    """Counts the cores this process may run on: a container often has fewer than the machine."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,96 @@
+"""Generated functions: their text, chains, joins."""
+
+from __future__ import annotations
+
+from tests.expressions.columns import EMPTY, JOIN, RADAR, ROW, typed
+
+from headway.expressions import (
+    Keep,
+    Scope,
+    Select,
+    check,
+    compile_chain,
+    compile_condition,
+    compile_values,
+)
+from headway.model.expression import Sql
+from headway.model.schema import schema
+
+RADAR_ROW = (5, 20.0, 100.0, 90.0, 7, 8, 0.5, "car", True, 9)
+
+
+def test_a_condition_checks_each_column_for_null_once() -> None:
+    function = compile_condition(typed("speed > 1 AND speed < 9 AND id IS NOT NULL"), ROW)
+    assert function.source == (
+        "def condition(row):\n"
+        "    v_speed = row[1]\n"
+        "    v_id = row[4]\n"
+        "    return True if (((v_speed is not None and (not v_speed <= 1.0)) and (v_speed < 9.0))"
+        " and (v_id is not None)) else False\n"
+    )
+
+
+def test_values_have_no_timestamp_of_their_own() -> None:
+    function = compile_values([typed("distance / speed"), typed("id + 1"), typed("name")], ROW)
+    assert function(RADAR_ROW) == (5.0, 8, "car")
+    assert function(EMPTY) == (None, None, None)
+
+
+def test_a_chain_is_one_function() -> None:
+    passed = schema(kmh="double [km/h]", id="int")
+    second = Scope.row(passed)
+    chain = compile_chain(
+        [
+            Keep(typed("speed > 1 AND ok")),
+            Select((("kmh", typed("with_unit(speed * 3.6, 'km/h')")), ("id", ROW.column("id")))),
+            Keep(check(Sql("kmh < 100"), second)),
+            Select((("id", second.column("id")), ("half", check(Sql("kmh / 2"), second)))),
+        ],
+        ROW,
+    )
+    assert chain.source == (
+        "def chain(row):\n"
+        "    v_speed = row[1]\n"
+        "    v_ok = row[8]\n"
+        "    if not ((v_speed is not None and (not v_speed <= 1.0)) and v_ok is True):\n"
+        "        return None\n"
+        "    v_timestamp = row[0]\n"
+        "    v_kmh = (v_speed * 3.6)\n"
+        "    v_id = row[4]\n"
+        "    if not (v_kmh < 100.0):\n"
+        "        return None\n"
+        "    v_half = (v_kmh / 2.0)\n"
+        "    return (v_timestamp, v_id, v_half,)\n"
+    )
+    assert chain(RADAR_ROW) == (5, 7, 36.0)
+    assert chain(EMPTY) is None
+
+
+def test_a_chain_of_filters_gives_the_row_itself() -> None:
+    chain = compile_chain([Keep(typed("id = 7"))], ROW)
+    assert chain(RADAR_ROW) is RADAR_ROW
+
+
+def test_what_is_named_is_computed_once() -> None:
+    function = compile_values([typed("ln(speed) + 1"), typed("ln(speed) * 2")], ROW)
+    assert function.source.count("(log(") == 1
+
+
+def test_a_join_has_a_row_per_port() -> None:
+    texts = ["radar.speed - own.speed", "lane", "own.timestamp IS NULL"]
+    function = compile_values([check(Sql(text), JOIN) for text in texts], JOIN)
+    assert function(RADAR_ROW, (6, 15.0, 2)) == (5.0, 2, False)
+    assert function(RADAR_ROW, (None, None, None)) == (None, None, True)
+
+
+def test_columns_may_have_any_name() -> None:
+    names = dict.fromkeys(("row", "state", "None_", "def", "t1", "abs", "wrap32", "v_t1"), "int")
+    scope = Scope.row(schema(names))
+    text = " + ".join(f"`{name}`" for name in names)
+    function = compile_values([check(Sql(text), scope)], scope)
+    assert function((0, *range(1, 9))) == (36,)
+
+
+def test_layout_is_the_schemas() -> None:
+    columns = [ROW.column(field.name) for field in RADAR.columns]
+    assert compile_values(columns, ROW)(RADAR_ROW) == RADAR_ROW
