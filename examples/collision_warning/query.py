@@ -54,7 +54,7 @@ def surrounding_vehicles() -> hw.ComponentBuilder:
     join1 = spc.join(
         "join1",
         {"radar": radar, "own": own},
-        within="50 ms",
+        within="1 ms",
         select=measured | estimated,
         partners=("radar", 1),
         cost="200 us",

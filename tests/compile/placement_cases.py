@@ -25,7 +25,7 @@ def compilation(
     sources: Mapping[str, tuple[float, int]],
     operators: Mapping[str, tuple[Sequence[str], int, float, int]],
 ) -> Compilation:
-    """``sources``: name -> (rate, bytes); ``operators``: name -> (inputs, cost, selectivity, bytes)."""
+    """Sources as (rate, bytes), operators as (inputs, cost, selectivity, bytes)."""
     rates = {name: rate for name, (rate, _) in sources.items()}
     schemas = {name: payload(size) for name, (_, size) in sources.items()}
     steps: list[Operator] = []
@@ -67,6 +67,7 @@ def random_vehicle(draw: random.Random) -> Vehicle:
     def line(name: str, *ends: str) -> Bus:
         return bus(name, *ends, capacity=share(), bit_rate=draw.choice([250_000, 500_000]))
 
+    buses: tuple[Bus, ...]
     gateways: tuple[Gateway, ...] = ()
     links: tuple[Link, ...] = ()
     shape = draw.choice([0, 1, 2, 3, 3, 4, 5, 5, 6])

@@ -1,7 +1,7 @@
 """An independent reading of the placement problem: a checker and an exhaustive search.
 
-Nothing here uses ``headway.compile.placement`` or ``headway.model.routes``: the architectural graph is
-built anew, routes are found by depth-first search, and every placement is tried.
+Nothing here uses ``headway.compile.placement`` or ``headway.model.routes``: the architectural graph
+is built anew, routes are found by depth-first search, and every placement is tried.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Oracle:
         """Where each source and operator may be."""
         graph, vehicle = self.compilation.graph, self.compilation.vehicle
         sensors, pins = dict(vehicle.sensors), dict(vehicle.pins)
-        allowed = {name: (sensors[name],) for name in graph.sources}
+        allowed: dict[str, tuple[str, ...]] = {}
+        allowed |= {name: (sensors[name],) for name in graph.sources}
         for name in graph.order:
             streams = graph.operators[name].streams
             homes = {sensors.get(stream, "") for stream in streams}

@@ -191,7 +191,13 @@ def test_the_place_may_want_a_type() -> None:
 
 
 def test_too_much_of_it() -> None:
-    assert refused("(" * 2000 + "id" + ")" * 2000)[0] == "the expression is nested too deeply"
+    too_deep = "the expression is nested too deeply; split it in two"
+    assert refused("(" * 2000 + "id" + ")" * 2000)[0] == too_deep
+    assert refused(" + ".join(["id"] * 150))[0] == too_deep
+    between = "ok"
+    for _ in range(20):
+        between = f"({between} BETWEEN ok AND ok)"
+    assert refused(between)[0] == "the expression is too large; split it in two"
     assert refused("id +" * 5000)[0] == (
         "the expression has 20000 characters; at most 10000 are read"
     )

@@ -25,7 +25,7 @@ def test_a_condition_checks_each_column_for_null_once() -> None:
         "def condition(row):\n"
         "    v_speed = row[1]\n"
         "    v_id = row[4]\n"
-        "    return True if (((v_speed is not None and (not v_speed <= 1.0)) and (v_speed < 9.0))"
+        "    return True if ((v_speed is not None and (not v_speed <= 1.0)) and (v_speed < 9.0)"
         " and (v_id is not None)) else False\n"
     )
 
@@ -94,3 +94,25 @@ def test_columns_may_have_any_name() -> None:
 def test_layout_is_the_schemas() -> None:
     columns = [ROW.column(field.name) for field in RADAR.columns]
     assert compile_values(columns, ROW)(RADAR_ROW) == RADAR_ROW
+
+
+def test_long_chains_and_deep_nests_compile() -> None:
+    for operator in ("+", "-", "*"):
+        for name in ("speed", "id", "small"):
+            typed_chain = typed(
+                f" {operator} ".join([name] * 90 if operator != "*" else [name] * 9)
+            )
+            compile_values([typed_chain], ROW)(RADAR_ROW)
+    condition = compile_condition(typed(" AND ".join(["speed > 1"] * 90)), ROW)
+    assert condition(RADAR_ROW) is True
+    assert compile_values([typed(" OR ".join(["speed < 1"] * 90))], ROW)(RADAR_ROW) == (False,)
+    deep = "speed"
+    for _ in range(18):
+        deep = f"sqrt(abs({deep}) + 1)"
+    compile_values([typed(deep)], ROW)(RADAR_ROW)
+
+
+def test_subtraction_is_from_the_left() -> None:
+    row = (0, 1.0, None, None, 2)
+    texts = ["10 - id - 3", "10 - (id - 3)", "10.0 - speed - 3", "10.0 - (speed - 3) - 1"]
+    assert compile_values([typed(text) for text in texts], ROW)(row) == (5, 11, 6.0, 11.0)

@@ -36,7 +36,7 @@ Row = tuple[Any, ...]
 SCOPE = Scope.row(COLUMNS)
 # Another seed asks other questions: HEADWAY_SEED=7 pytest tests/expressions
 SEED = int(os.environ.get("HEADWAY_SEED", "1"))
-EXPRESSIONS, NEAR_EXPRESSIONS, ROWS, PER_JOB = 250, 50, 60, 60
+EXPRESSIONS, NEAR_EXPRESSIONS, ROWS, PER_JOB = 180, 50, 60, 60
 ULPS = 4
 _ARROW = {
     DataType.DOUBLE: pa.float64(),

@@ -51,6 +51,8 @@ sql_texts = texts | st.sampled_from(
         "1",
         "1.50",
         "1e5",
+        "0" * 25,
+        "1e999",
         "true",
         "~",
         "null",

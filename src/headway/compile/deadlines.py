@@ -7,25 +7,31 @@ of its most urgent receiver.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from headway.compile.compilation import Compilation
+from headway.model.graph import Graph
 from headway.model.plan import Crossing, Successor, Task
 from headway.model.time import format_duration
 
 
 def deadlines(compilation: Compilation) -> Compilation:
     """Fills in every task's relative deadline, formula and successors, and priorities on buses."""
-    graph = compilation.graph
-    crossing_of = {(c.stream, c.receiver): c for c in compilation.crossings}
-    entered: dict[str, list[Task]] = {}
-    for task in compilation.tasks:
-        for stream in task.entries:
-            entered.setdefault(stream, []).append(task)
+    tasks = with_deadlines(compilation.tasks, compilation.graph, compilation.crossings)
+    crossings = _with_priorities(compilation.crossings, tasks)
+    return replace(compilation, tasks=tasks, crossings=crossings)
 
+
+def with_deadlines(
+    tasks: Sequence[Task], graph: Graph, crossings: Sequence[Crossing]
+) -> tuple[Task, ...]:
+    """The tasks with their relative deadlines by EDF*."""
+    crossing_of = {(c.stream, c.receiver): c for c in crossings}
+    entered = _entered(tasks)
     rank = {name: position for position, name in enumerate(graph.order)}
     done: dict[str, Task] = {}
-    for task in sorted(compilation.tasks, key=lambda t: rank[t.operators[-1]], reverse=True):
+    for task in sorted(tasks, key=lambda t: rank[t.operators[-1]], reverse=True):
         stream = task.operators[-1]
         links = []
         for follower in entered.get(stream, []):
@@ -41,8 +47,16 @@ def deadlines(compilation: Compilation) -> Compilation:
             formula=_formula(end_to_end, links),
             successors=tuple(links),
         )
-    tasks = tuple(done[task.name] for task in compilation.tasks)
-    return replace(compilation, tasks=tasks, crossings=_with_priorities(compilation, entered, done))
+    return tuple(done[task.name] for task in tasks)
+
+
+def _entered(tasks: Sequence[Task]) -> dict[str, list[Task]]:
+    """The tasks that a stream enters."""
+    entered: dict[str, list[Task]] = {}
+    for task in tasks:
+        for stream in task.entries:
+            entered.setdefault(stream, []).append(task)
+    return entered
 
 
 def _formula(end_to_end: list[int], links: list[Successor]) -> str:
@@ -60,14 +74,13 @@ def _formula(end_to_end: list[int], links: list[Successor]) -> str:
 
 
 def _with_priorities(
-    compilation: Compilation, entered: dict[str, list[Task]], done: dict[str, Task]
+    crossings: Sequence[Crossing], tasks: Sequence[Task]
 ) -> tuple[Crossing, ...]:
     """Deadline-monotonic bus priorities, one per stream; ties go to the stream declared first."""
-    urgency: dict[str, int] = {}
-    for crossing in compilation.crossings:
-        urgency[crossing.stream] = min(
-            done[task.name].relative_deadline - done[task.name].cost
-            for task in entered[crossing.stream]
-        )
+    entered = _entered(tasks)
+    urgency = {
+        crossing.stream: min(t.relative_deadline - t.cost for t in entered[crossing.stream])
+        for crossing in crossings
+    }
     ranked = {s: rank for rank, s in enumerate(sorted(urgency, key=lambda s: urgency[s]))}
-    return tuple(replace(c, priority=ranked[c.stream]) for c in compilation.crossings)
+    return tuple(replace(c, priority=ranked[c.stream]) for c in crossings)

@@ -1,4 +1,4 @@
-"""Long-run load of an operator on a node: the share of one core's time it takes at worst-case rates."""
+"""Long-run loads at worst-case rates: an operator's on a node, a stream's on a bus or link."""
 
 from __future__ import annotations
 

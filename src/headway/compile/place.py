@@ -9,6 +9,6 @@ from headway.compile.placement import Options, problem_of, solve_placement
 
 
 def place(compilation: Compilation, options: Options | None = None) -> Compilation:
-    """Places operators with the least network usage, then the flattest load (AEDSMS section 5.5)."""
+    """Places operators with the least network usage, then the flattest load (AEDSMS 5.5)."""
     result = solve_placement(problem_of(compilation), options)
     return replace(compilation, placement=result.placement, routes=result.routes)

@@ -16,19 +16,26 @@ from headway.compile.compilation import Compilation
 from headway.model.graph import Graph
 from headway.model.operators import Aggregate, Operator
 from headway.model.plan import Task
+from headway.model.vehicle import Vehicle
 
 
 def trains(compilation: Compilation) -> Compilation:
-    """The tasks of every node, numbered T1, T2, … in a fixed order; deadlines are still open.
+    """The tasks of every node; deadlines are still open."""
+    found = form_tasks(compilation.graph, compilation.placement, compilation.vehicle)
+    return replace(compilation, tasks=found)
 
-    Order: node as in the vehicle, then the last operator as declared, then the shorter train, then the
-    first operator as declared.
+
+def form_tasks(
+    graph: Graph, placement: Mapping[str, str], vehicle: Vehicle, *, fuse: bool = True
+) -> tuple[Task, ...]:
+    """The trains, or with ``fuse`` off every operator by itself, numbered T1, T2, … in a fixed order:
+    node as in the vehicle, then the last operator as declared, then the shorter train, then the first
+    operator as declared.
     """
-    graph, placement = compilation.graph, compilation.placement
-    node_of = {node.name: node for node in compilation.vehicle.nodes}
+    node_of = {node.name: node for node in vehicle.nodes}
     node_rank = {name: rank for rank, name in enumerate(node_of)}
     declared = {name: rank for rank, name in enumerate(graph.operators)}
-    inner = inner_streams(graph, placement)
+    inner = inner_streams(graph, placement) if fuse else set()
 
     found = []
     for head in graph.order:
@@ -47,7 +54,7 @@ def trains(compilation: Compilation) -> Compilation:
             declared[train[0][0]],
         )
     )
-    tasks = [
+    return tuple(
         Task(
             name=f"T{number}",
             node=placement[operators[0]],
@@ -63,8 +70,7 @@ def trains(compilation: Compilation) -> Compilation:
             outputs=graph.outputs_of[operators[-1]],
         )
         for number, (operators, entries) in enumerate(found, start=1)
-    ]
-    return replace(compilation, tasks=tuple(tasks))
+    )
 
 
 def inner_streams(graph: Graph, placement: Mapping[str, str]) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -41,6 +42,7 @@ class Body:
 
     def fresh(self, base: str = "t") -> str:
         """A local name that nobody has: t1, t2, …; for a column its own name where it is free."""
+        base = re.sub(r"[^A-Za-z0-9_]", "_", base)
         count = self._taken.get(base, 0) + 1
         self._taken[base] = count
         if base == "t":

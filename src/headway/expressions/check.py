@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from sqlglot import exp
 
@@ -14,11 +15,13 @@ from headway.expressions.parse import offset_of, parse
 from headway.expressions.parts import Part, null_part
 from headway.expressions.python_call import check_python
 from headway.expressions.scope import WINDOW_COLUMNS, Scope
-from headway.expressions.tree import Literal, Typed
+from headway.expressions.tree import Literal, Typed, depth, walk
 from headway.model.expression import Expression, Sql
 from headway.model.schema import DataType
 
 NUMERIC = rules.NUMERIC
+LARGEST_TREE = 10_000
+DEEPEST_TREE = 100
 
 
 def check(
@@ -43,8 +46,18 @@ def check(
     tree = parse(expression.text)
     try:
         part = _Checker(scope, aggregates, grouping).check(tree)
+        too_large = sum(1 for _ in islice(walk(part.node), LARGEST_TREE + 1)) > LARGEST_TREE
+        too_deep = not too_large and depth(part.node) > DEEPEST_TREE
     except RecursionError:
-        raise ExpressionError(Problem("the expression is nested too deeply", offset=0)) from None
+        too_large, too_deep = False, True
+    if too_deep:
+        raise ExpressionError(
+            Problem("the expression is nested too deeply", want="split it in two", offset=0)
+        )
+    if too_large:
+        raise ExpressionError(
+            Problem("the expression is too large", want="split it in two", offset=0)
+        )
     return _wanted(part, want)
 
 

@@ -189,7 +189,7 @@ class Emitter:
             operand = self.value(node.operand)
             return Value(f"(-{operand.code})", operand.nulls)
         left, right = self._operands(node)
-        code = f"({left.code} {node.operator} {right.code})"
+        code = f"({self._opened(node, left.code)} {node.operator} {right.code})"
         if node.type is DataType.FLOAT:
             code = f"f32{code}"
         return Value(code, _union(left, right))
@@ -201,8 +201,17 @@ class Emitter:
             return Value(f"(-{operand.code})", operand.nulls)
         if isinstance(node, Arithmetic) and node.type in _RANGE and node.operator in "+-*":
             left, right = self._ring(node.left), self._ring(node.right)
-            return Value(f"({left.code} {node.operator} {right.code})", _union(left, right))
+            code = f"({self._opened(node, left.code)} {node.operator} {right.code})"
+            return Value(code, _union(left, right))
         return self.value(node)
+
+    def _opened(self, node: Arithmetic, left: str) -> str:
+        """The left operand, without its parentheses in a chain such as a + b - c."""
+        inner = node.left
+        if not isinstance(inner, Arithmetic) or inner in self._named or inner.type != node.type:
+            return left
+        same_level = ("+", "-") if node.operator in ("+", "-") else (node.operator,)
+        return _bare(left) if inner.operator in same_level and left.startswith("(") else left
 
     def _operands(self, node: Arithmetic) -> tuple[Value, Value]:
         """Of a float operation. An int beside a float becomes one by itself, exactly."""
@@ -311,13 +320,13 @@ class Emitter:
     ) -> Test:
         left = test(node.left, sure)
         right = test(node.right, sure | left.sure)
-        return Test(f"({left.code} and {right.code})", left.sure | right.sure)
+        return Test(f"({_chained(node, left)} and {right.code})", left.sure | right.sure)
 
     def _either(
         self, test: Callable[[Node, frozenset[str]], Test], node: Logic, sure: frozenset[str]
     ) -> Test:
         left, right = test(node.left, sure), test(node.right, sure)
-        return Test(f"({left.code} or {right.code})", left.sure & right.sure)
+        return Test(f"({_chained(node, left)} or {right.code})", left.sure & right.sure)
 
     # ------------------------------------------------------------ choices and calls
 
@@ -395,6 +404,12 @@ def _guarded(nulls: Iterable[str], code: str, sure: frozenset[str]) -> Test:
     checks = [f"{name} is not None" for name in nulls if name not in sure]
     text = " and ".join([*checks, code] if code else checks) or "True"
     return Test(f"({text})" if checks else text, frozenset(nulls))
+
+
+def _chained(node: Logic, left: Test) -> str:
+    """The left condition, without its parentheses in a chain such as a AND b AND c."""
+    same = isinstance(node.left, Logic) and node.left.operator == node.operator
+    return _bare(left.code) if same else left.code
 
 
 def _any_none(names: Iterable[str]) -> str:

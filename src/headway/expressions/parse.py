@@ -46,7 +46,9 @@ def parse(text: str) -> exp.Expr:
     except TokenError:
         raise ExpressionError(_token_problem(text)) from None
     except RecursionError:
-        raise ExpressionError(Problem("the expression is nested too deeply", offset=0)) from None
+        raise ExpressionError(
+            Problem("the expression is nested too deeply", want="split it in two", offset=0)
+        ) from None
 
 
 def offset_of(node: exp.Expr) -> int:

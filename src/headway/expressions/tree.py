@@ -190,6 +190,11 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+def depth(node: Node) -> int:
+    """How many nodes there are on the longest way down."""
+    return 1 + max((depth(child) for child in children(node)), default=0)
+
+
 def columns_of(typed: Typed) -> tuple[ColumnRef, ...]:
     """The columns an expression reads, each once, in the order of first use."""
     return tuple(dict.fromkeys(n for n in walk(typed.tree) if isinstance(n, ColumnRef)))

@@ -57,8 +57,8 @@ def _scalar(value: Any) -> str:
         return repr(value)
     text = str(value)
     safe = len(text) < WIDTH and _PLAIN.fullmatch(text) and text.lower() not in _OLD_WORDS
-    if safe and isinstance(resolve(text), str) and not text[0].isdigit():
-        return text
+    if safe and not text[0].isdigit():
+        return text if isinstance(resolve(text), str) else _quoted(text)
     if safe and " " in text:  # '30 ms', '1 per 100 ms'
         return text
     return _quoted(text)

@@ -35,10 +35,12 @@ class _Parser:
             self._refuse("a character that is no Unicode text", error.start)
         except yaml.MarkedYAMLError as error:
             mark: Any = error.problem_mark or error.context_mark
-            what = f"not YAML: {error.problem or error.context}"
+            index = mark.index if mark else 0
+            if self._text[index : index + 1] == "\t":
+                self._refuse("not YAML: a tab", index, want="indent with spaces")
             self._refuse(
-                what + self._tab_hint(mark),
-                mark.index if mark else 0,
+                f"not YAML: {error.problem or error.context}",
+                index,
                 want="see yaml.org for the form",
             )
         except yaml.reader.ReaderError as error:
@@ -58,10 +60,6 @@ class _Parser:
         if _Loader is yaml.SafeLoader:
             return position
         return len(self._text.encode()[:position].decode(errors="ignore"))
-
-    def _tab_hint(self, mark: Any) -> str:
-        at_tab = mark is not None and self._text[mark.index : mark.index + 1] == "\t"
-        return " (a tab: indent with spaces)" if at_tab else ""
 
     def _refuse(self, what: str, index: int, got: str = "", want: str = "") -> NoReturn:
         place = self._places.place(min(index, len(self._text)))

@@ -24,7 +24,7 @@ class Outputs:
         return self._streams[port]
 
     def __getattr__(self, port: str) -> Stream:
-        if port.startswith("__"):
+        if port.startswith("_"):  # notebooks and copy() ask for such names
             raise AttributeError(port)
         return self[port]
 

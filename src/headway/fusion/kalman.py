@@ -14,70 +14,43 @@ entries on and above the diagonal and cannot lose its symmetry.
 Why plain Python numbers: a 4×4 product costs numpy more in call overhead than the whole step costs
 here. Why not two separate axes, which would be faster still: a speed is measured along the heading,
 which ties x to y; forgetting that would claim to know the velocity across the heading too.
+
+A speed sensor counts turns of a wheel whose size it does not know: its error is mostly a factor
+that stays. Taken for white noise, many readings would seem to average it away and would drag the
+position along. So the factor may be estimated too, as a fifth state (:class:`SpeedScale`).
 """
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import NamedTuple
+from headway.fusion.state import FilterState, SpeedScale
 
 MICROSECONDS = 1e-6
-NORMAL_95 = 1.96
-"""Half-width, in standard deviations, of the symmetric interval that holds 95 % of a normal law."""
+
+_new = tuple.__new__
+"""Makes a state without the cost of its constructor."""
 
 
-class FilterState(NamedTuple):
-    """An estimate for one moment: metres, seconds, and the covariances between them."""
-
-    timestamp: int
-    """microseconds of sensing time"""
-    x: float
-    y: float
-    vx: float
-    vy: float
-    var_x: float
-    cov_x_y: float
-    cov_x_vx: float
-    cov_x_vy: float
-    var_y: float
-    cov_y_vx: float
-    cov_y_vy: float
-    var_vx: float
-    cov_vx_vy: float
-    var_vy: float
-    heading: float | None = None
-    """the direction last measured, radians from the x axis towards y; carried along, not
-    filtered"""
-
-
-def start(
-    timestamp: int,
-    position: tuple[float, float],
-    position_variance: tuple[float, float],
-    velocity: tuple[float, float],
-    velocity_variance: tuple[float, float],
+def predict(
+    state: FilterState, to: int, acceleration_variance: float, scale_drift: float = 0.0
 ) -> FilterState:
-    """The estimate that a first measurement gives; nothing is correlated yet."""
-    (var_x, var_y), (var_vx, var_vy) = position_variance, velocity_variance
-    return FilterState(
-        timestamp, *position, *velocity, var_x, 0.0, 0.0, 0.0, var_y, 0.0, 0.0, var_vx, 0.0, var_vy
-    )
-
-
-def predict(state: FilterState, to: int, acceleration_variance: float) -> FilterState:
     """The estimate for a later moment.
 
     ``acceleration_variance`` (σ², m²/s⁴) is that of the acceleration averaged over one second:
-    after one second the velocity has gained that much variance, in each axis.
+    after one second the velocity has gained that much variance, in each axis. ``scale_drift`` is
+    the variance that the speed sensor's scale gains per second.
     """
-    (since, x, y, u, w, xx, xy, xu, xw, yy, yu, yw, uu, uw, ww, heading) = state
+    (since, x, y, u, w, xx, xy, xu, xw, yy, yu, yw, uu, uw, ww, heading, scale) = state
     if to == since:
         return state
     dt = (to - since) * MICROSECONDS
     noise = acceleration_variance * dt
     both = noise * dt / 2.0
     position = both * dt / 1.5
-    return FilterState._make((
+    if scale is not None:
+        value, variance, cov_x, cov_y, cov_vx, cov_vy = scale
+        cov_x, cov_y = cov_x + dt * cov_vx, cov_y + dt * cov_vy
+        scale = SpeedScale(value, variance + scale_drift * dt, cov_x, cov_y, cov_vx, cov_vy)
+    return _new(FilterState, (
         to,
         x + dt * u,
         y + dt * w,
@@ -94,6 +67,7 @@ def predict(state: FilterState, to: int, acceleration_variance: float) -> Filter
         uw,
         ww + noise,
         heading,
+        scale,
     ))  # fmt: skip
 
 
@@ -101,23 +75,27 @@ def observe_position(
     state: FilterState, x: float, y: float, var_x: float, var_y: float
 ) -> FilterState:
     """The estimate, knowing a measured position too."""
-    state = _correct(state, x - state[1], state[5] + var_x, *state[5:9])
-    return _correct(state, y - state[2], state[9] + var_y, state[6], *state[9:12])
+    _, at_x, _, _, _, xx, xy, xu, xw, _, _, _, _, _, _, _, scale = state
+    state = _correct(state, x - at_x, xx + var_x, xx, xy, xu, xw, scale.cov_x if scale else 0.0)
+    _, _, at_y, _, _, _, xy, _, _, yy, yu, yw, _, _, _, _, scale = state
+    return _correct(state, y - at_y, yy + var_y, xy, yy, yu, yw, scale.cov_y if scale else 0.0)
 
 
 def observe_velocity(
     state: FilterState, vx: float, vy: float, var_vx: float, var_vy: float
 ) -> FilterState:
     """The estimate, knowing a measured velocity too."""
-    state = observe_along(state, 1.0, 0.0, vx, var_vx)
-    return observe_along(state, 0.0, 1.0, vy, var_vy)
+    _, _, _, u, _, _, _, xu, _, _, yu, _, uu, uw, _, _, scale = state
+    state = _correct(state, vx - u, uu + var_vx, xu, yu, uu, uw, scale.cov_vx if scale else 0.0)
+    _, _, _, _, w, _, _, _, xw, _, _, yw, _, uw, ww, _, scale = state
+    return _correct(state, vy - w, ww + var_vy, xw, yw, uw, ww, scale.cov_vy if scale else 0.0)
 
 
 def observe_along(
     state: FilterState, along_x: float, along_y: float, speed: float, variance: float
 ) -> FilterState:
     """The estimate, knowing the velocity's component along a unit vector too (H = 0, 0, along)."""
-    (_, _, _, u, w, _, _, xu, xw, _, yu, yw, uu, uw, ww, _) = state
+    _, _, _, u, w, _, _, xu, xw, _, yu, yw, uu, uw, ww, _, scale = state
     cov_vx = along_x * uu + along_y * uw
     cov_vy = along_x * uw + along_y * ww
     return _correct(
@@ -128,6 +106,35 @@ def observe_along(
         along_x * yu + along_y * yw,
         cov_vx,
         cov_vy,
+        along_x * scale.cov_vx + along_y * scale.cov_vy if scale else 0.0,
+    )
+
+
+def observe_scaled(
+    state: FilterState, along_x: float, along_y: float, speed: float, variance: float
+) -> FilterState:
+    """As :func:`observe_along`, measured by the sensor whose scale is estimated.
+
+    It shows (1 + scale) · component; linearised, H = (0, 0, (1 + scale) · along, component).
+    """
+    scale = state.scale
+    if scale is None:
+        return observe_along(state, along_x, along_y, speed, variance)
+    _, _, _, u, w, _, _, xu, xw, _, yu, yw, uu, uw, ww, _, _ = state
+    component = along_x * u + along_y * w
+    along_x, along_y = along_x * (1.0 + scale.value), along_y * (1.0 + scale.value)
+    cov_vx = along_x * uu + along_y * uw + component * scale.cov_vx
+    cov_vy = along_x * uw + along_y * ww + component * scale.cov_vy
+    cov_scale = along_x * scale.cov_vx + along_y * scale.cov_vy + component * scale.variance
+    return _correct(
+        state,
+        speed - component * (1.0 + scale.value),
+        along_x * cov_vx + along_y * cov_vy + component * cov_scale + variance,
+        along_x * xu + along_y * xw + component * scale.cov_x,
+        along_x * yu + along_y * yw + component * scale.cov_y,
+        cov_vx,
+        cov_vy,
+        cov_scale,
     )
 
 
@@ -139,40 +146,43 @@ def _correct(
     cov_y: float,
     cov_vx: float,
     cov_vy: float,
+    cov_scale: float,
 ) -> FilterState:
     """One measured number: its ``residual_variance`` is S, its covariances with the state P Hᵀ."""
-    (timestamp, x, y, u, w, xx, xy, xu, xw, yy, yu, yw, uu, uw, ww, heading) = state
+    (timestamp, x, y, u, w, xx, xy, xu, xw, yy, yu, yw, uu, uw, ww, heading, scale) = state
     gain_x = cov_x / residual_variance
     gain_y = cov_y / residual_variance
     gain_vx = cov_vx / residual_variance
     gain_vy = cov_vy / residual_variance
-    return FilterState._make((
-        timestamp,
-        x + gain_x * residual,
-        y + gain_y * residual,
-        u + gain_vx * residual,
-        w + gain_vy * residual,
-        xx - gain_x * cov_x,
-        xy - gain_x * cov_y,
-        xu - gain_x * cov_vx,
-        xw - gain_x * cov_vy,
-        yy - gain_y * cov_y,
-        yu - gain_y * cov_vx,
-        yw - gain_y * cov_vy,
-        uu - gain_vx * cov_vx,
-        uw - gain_vx * cov_vy,
-        ww - gain_vy * cov_vy,
-        heading,
-    ))  # fmt: skip
-
-
-def confidence(state: FilterState) -> float:
-    """Half-width (m) of the symmetric 95 % interval of the position along its least certain
-    direction.
-
-    1.96 σ with σ² the larger eigenvalue of the position's covariance; in any other direction the
-    interval is narrower. It is not the radius of the 95 % ellipse (2.45 σ).
-    """
-    mean = (state.var_x + state.var_y) / 2.0
-    half_difference = (state.var_x - state.var_y) / 2.0
-    return NORMAL_95 * sqrt(mean + sqrt(half_difference**2 + state.cov_x_y**2))
+    if scale is not None:
+        value, variance, scale_x, scale_y, scale_vx, scale_vy = scale
+        scale = SpeedScale(
+            value + cov_scale / residual_variance * residual,
+            variance - cov_scale / residual_variance * cov_scale,
+            scale_x - gain_x * cov_scale,
+            scale_y - gain_y * cov_scale,
+            scale_vx - gain_vx * cov_scale,
+            scale_vy - gain_vy * cov_scale,
+        )
+    return _new(
+        FilterState,
+        (
+            timestamp,
+            x + gain_x * residual,
+            y + gain_y * residual,
+            u + gain_vx * residual,
+            w + gain_vy * residual,
+            xx - gain_x * cov_x,
+            xy - gain_x * cov_y,
+            xu - gain_x * cov_vx,
+            xw - gain_x * cov_vy,
+            yy - gain_y * cov_y,
+            yu - gain_y * cov_vx,
+            yw - gain_y * cov_vy,
+            uu - gain_vx * cov_vx,
+            uw - gain_vx * cov_vy,
+            ww - gain_vy * cov_vy,
+            heading,
+            scale,
+        ),
+    )

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic
 
 from headway.fusion.columns import check_keys, window
-from headway.fusion.kalman import FilterState
 from headway.fusion.refusals import Reason, Refusals, Refused
 from headway.fusion.snapshots import pack_track, unpack_track
+from headway.fusion.state import FilterState
 from headway.fusion.track import Key, Measurement, Reading, Track
 from headway.model.user_operator import OperatorContext, Row, State, UserOperator
 

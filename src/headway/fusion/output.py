@@ -7,7 +7,7 @@ from struct import Struct
 
 from headway.errors import Problem, QueryError
 from headway.fusion.columns import KEY_TYPES
-from headway.fusion.kalman import FilterState, confidence
+from headway.fusion.state import FilterState, confidence
 from headway.fusion.track import Key
 from headway.model.schema import DataType
 from headway.model.user_operator import OperatorContext, Row
@@ -32,7 +32,7 @@ COLUMNS: dict[str, tuple[DataType, ...]] = {
 }
 """What an estimate can tell: ``at`` is the moment it is for; ``speed`` and ``heading`` (radians
 from the x axis towards y) are those of its velocity; ``conf`` is
-:func:`headway.fusion.kalman.confidence`."""
+:func:`headway.fusion.state.confidence`."""
 
 
 class Output:
@@ -78,7 +78,7 @@ class Output:
         self._sensor = sensor
 
     def row(self, state: FilterState, object: Key, own: bool) -> Row:
-        _, x, y, vx, vy, var_x, _, _, _, var_y, _, _, var_vx, _, var_vy, _ = state
+        _, x, y, vx, vy, var_x, _, _, _, var_y, _, _, var_vx, _, var_vy, _, _ = state
         at = state.timestamp
         values: Row = (object, self._sensor, own, at, x, y, vx, vy, var_x, var_y, var_vx, var_vy)
         if self._derived:

@@ -17,15 +17,15 @@ from typing import NamedTuple
 
 from headway.fusion.columns import Columns, number, positive_parameters, row_value, variance
 from headway.fusion.kalman import (
-    FilterState,
     observe_along,
     observe_position,
+    observe_scaled,
     observe_velocity,
     predict,
-    start,
 )
 from headway.fusion.operator import SINGLE_OBJECT, SensorFusion
 from headway.fusion.output import Output
+from headway.fusion.state import FilterState, SpeedScale, start
 from headway.fusion.track import Key, Measurement
 from headway.model.user_operator import OperatorContext, Row
 
@@ -33,12 +33,16 @@ PARAMETERS = {
     "acceleration_variance": 1.0,
     "position_variance": 9.0,
     "speed_variance": 0.04,
+    "scale_variance": 0.0004,
     "heading_variance": 0.0025,
     "velocity_variance": 400.0,
     "least_speed": 1.0,
 }
-"""m²/s⁴ (see :func:`predict`), m², m²/s², rad², m²/s² (before anything is known of it), m/s (below
-it the estimate's direction is not trusted)."""
+"""In m²/s⁴ (see :func:`predict`); m²; m²/s², besides the scale; 1, of the speed sensor's scale
+(2 %); rad²; m²/s², before anything is known of the velocity; m/s, the speed below which the
+direction of the estimate is not trusted."""
+SCALE_MEMORY = 600.0
+"""Seconds in which the speed sensor's scale becomes as uncertain again as it was at first."""
 
 
 class Fix(NamedTuple):
@@ -67,7 +71,8 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
     velocity's, where it is faster than ``least_speed`` and than its own standard deviation; else
     the heading last measured; without one the velocity is anywhere on a circle: (0, 0), variance
     v²/2 more per axis. A heading also says that the velocity across it is nil, within
-    heading_variance · speed²."""
+    heading_variance · speed².
+    """
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
@@ -90,6 +95,7 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
         self._id: Key = own_id if isinstance(own_id, str | int) else int(own_id)
         self._output = Output(context, str(context.parameters.get("sensor", "own")))
         self._acceleration_variance = self.settings["acceleration_variance"]
+        self._scale_drift = self.settings["scale_variance"] / SCALE_MEMORY
 
     def read(self, port: str, row: Row) -> Fix | Speed | None:
         if port == "speed":
@@ -119,16 +125,18 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
             return None
         unknown = self.settings["velocity_variance"]
         vx, vy, var_vx, var_vy = fix.velocity or (0.0, 0.0, unknown, unknown)
-        return start(
+        state = start(
             measurement.timestamp,
             (fix.x, fix.y),
             (fix.var_x, fix.var_y),
             (vx, vy),
             (var_vx, var_vy),
-        )._replace(heading=fix.heading)
+        )
+        scale = SpeedScale(0.0, self.settings["scale_variance"])
+        return state._replace(heading=fix.heading, scale=scale)
 
     def predict(self, state: FilterState, to: int) -> FilterState:
-        return predict(state, to, self._acceleration_variance)
+        return predict(state, to, self._acceleration_variance, self._scale_drift)
 
     def update(self, state: FilterState, measurement: Measurement[Fix | Speed]) -> FilterState:
         reading = measurement.reading
@@ -142,12 +150,12 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
         return state
 
     def _update_speed(self, state: FilterState, measured: Speed) -> FilterState:
-        _, _, _, vx, vy, _, _, _, _, _, _, _, var_vx, _, var_vy, heading = state
+        _, _, _, vx, vy, _, _, _, _, _, _, _, var_vx, _, var_vy, heading, _ = state
         speed = hypot(vx, vy)
         if speed > self.settings["least_speed"] and speed * speed > var_vx + var_vy:
-            return observe_along(state, vx / speed, vy / speed, *measured)
+            return observe_scaled(state, vx / speed, vy / speed, *measured)
         if heading is not None:
-            return observe_along(state, cos(heading), sin(heading), *measured)
+            return observe_scaled(state, cos(heading), sin(heading), *measured)
         spread = measured.variance + measured.speed**2 / 2
         return observe_velocity(state, 0.0, 0.0, spread, spread)
 

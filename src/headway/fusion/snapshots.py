@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
-from headway.fusion.kalman import FilterState
+from headway.fusion.state import FilterState, SpeedScale
 from headway.fusion.track import Measurement, Reading, Track
 from headway.model.user_operator import Row
 
@@ -18,7 +18,7 @@ def pack_track(track: Track[Reading]) -> dict[str, Any]:
             [m.sensor, m.arrival, m.port, pack_row(m.row)] for m in track.measurements
         ],
         "times": list(track.times),
-        "states": [state and list(state) for state in track.states],
+        "states": [state and pack_state(state) for state in track.states],
     }
 
 
@@ -32,8 +32,18 @@ def unpack_track(
         if reading is not None:  # it was usable when it came
             track.measurements.append(Measurement(row[0], sensor, arrival, port, row, reading))
     track.times = list(packed["times"])
-    track.states = [state and FilterState(*state) for state in packed["states"]]
+    track.states = [state and unpack_state(state) for state in packed["states"]]
     return track
+
+
+def pack_state(state: FilterState) -> list[Any]:
+    *values, scale = state
+    return [*values, scale and list(scale)]
+
+
+def unpack_state(packed: list[Any]) -> FilterState:
+    *values, scale = packed
+    return FilterState._make([*values, scale and SpeedScale(*scale)])
 
 
 def pack_row(row: Row) -> list[Any]:

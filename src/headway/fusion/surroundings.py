@@ -21,9 +21,10 @@ from headway.fusion.columns import (
     row_value,
     variance,
 )
-from headway.fusion.kalman import FilterState, observe_position, observe_velocity, predict, start
+from headway.fusion.kalman import observe_position, observe_velocity, predict
 from headway.fusion.operator import SensorFusion
 from headway.fusion.output import Output
+from headway.fusion.state import FilterState, start
 from headway.fusion.track import Key, Measurement
 from headway.model.schema import DataType
 from headway.model.user_operator import OperatorContext, Row, State
@@ -60,7 +61,8 @@ class SurroundingsFusion(SensorFusion[Sighting]):
 
     All estimates of an execution are for the same moment, its newest measurement (column ``at``),
     and carry the same timestamp, so a join on either brings them together. The own vehicle comes
-    first."""
+    first.
+    """
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)

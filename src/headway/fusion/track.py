@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from headway.fusion.kalman import FilterState
+from headway.fusion.state import FilterState
 from headway.model.user_operator import Row
 
 Key = str | int | bool
@@ -46,7 +46,8 @@ class Track(Generic[Reading]):
 
     ``times`` and ``states`` are the rear window: for each measurement its time and the estimate
     after it, or None while nothing has come that an estimate could start with. ``measurements`` is
-    the front window, the last part of the same sequence."""
+    the front window, the last part of the same sequence.
+    """
 
     __slots__ = ("measurements", "object", "states", "times")
 
@@ -98,7 +99,10 @@ class Track(Generic[Reading]):
         ``front`` must not exceed ``rear``. The newest estimate before the rear window stays: all
         that may still come is built upon it.
         """
-        cut = bisect_left(self.measurements, self.newest - front, key=_time)
+        oldest = self.newest - front
+        cut = 0
+        while self.measurements[cut].timestamp < oldest:
+            cut += 1
         unused: list[Measurement[Reading]] = []
         if cut:
             offset = len(self.states) - len(self.measurements)
@@ -119,7 +123,3 @@ class Track(Generic[Reading]):
         """Measurements kept that went into no estimate."""
         states = self.states[len(self.states) - len(self.measurements) :]
         return [m for m, state in zip(self.measurements, states, strict=True) if state is None]
-
-
-def _time(measurement: Measurement[Reading]) -> int:
-    return measurement.timestamp

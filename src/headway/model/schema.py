@@ -14,7 +14,9 @@ from enum import StrEnum
 TIMESTAMP_COLUMN = "timestamp"
 ARRIVAL_COLUMN = "arrived_at"
 VEHICLE_COLUMN = "vehicle"
-RESERVED_COLUMNS = frozenset({TIMESTAMP_COLUMN, ARRIVAL_COLUMN, VEHICLE_COLUMN})
+RESERVED_COLUMNS = frozenset(
+    {TIMESTAMP_COLUMN, ARRIVAL_COLUMN, VEHICLE_COLUMN, "window_start", "window_end"}
+)
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 NAME_FORM = "letters, digits and '_', not starting with a digit, at most 63"

@@ -1,1 +1,1 @@
-"""Results to pictures, tables and pages. Pure functions of finished values; nothing is simulated."""
+"""Results to pictures, tables and pages: pure functions of finished values, no simulation."""

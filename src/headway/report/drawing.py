@@ -110,7 +110,8 @@ def draw_item(item: Item, frame: Frame) -> str:
 def _draw_last_row(item: Item, x: float, y: float, width: float) -> Iterator[str]:
     """Train numbers at the left, as many as fit; the note at the right."""
     if item.note:
-        note = min(width_of(item.note, DETAIL_SIZE), width - 40)
+        first = chip_width(item.chips[0]) + CHIP_GAP if item.chips else 0
+        note = min(width_of(item.note, DETAIL_SIZE), width - first)
         yield label(
             item.note, x + width, y, note + 0.5, size=DETAIL_SIZE, class_="muted", anchor="end"
         )

@@ -132,16 +132,20 @@ def _crossings(layers: Layers) -> int:
 
 def _place(layers: Layers) -> None:
     for column in layers.columns:
-        _settle(layers, column, {slot: 0.0 for slot in column})
+        _settle(layers, column, dict.fromkeys(column, 0.0))
     for sweep in range(SWEEPS):
-        near = (layers.left, layers.right)[sweep % 2]
-        for column in layers.columns if sweep % 2 == 0 else reversed(layers.columns):
-            wanted = {
-                slot: _mean([layers.y[n] for n in near[slot]], layers.y[slot]) for slot in column
-            }
-            _settle(layers, column, wanted)
+        forward = sweep % 2 == 1
+        for column in layers.columns if forward else reversed(layers.columns):
+            _draw_near(layers, column, layers.left if forward else layers.right)
+    for column in layers.columns[:1]:
+        _draw_near(layers, column, layers.right)
     top = min((layers.y[s] - layers.heights[s] / 2 for s in layers.y), default=0.0)
     layers.y = {slot: float(round(y - top)) for slot, y in layers.y.items()}
+
+
+def _draw_near(layers: Layers, column: Sequence[Slot], near: Mapping[Slot, list[Slot]]) -> None:
+    wanted = {slot: _mean([layers.y[n] for n in near[slot]], layers.y[slot]) for slot in column}
+    _settle(layers, column, wanted)
 
 
 def _settle(layers: Layers, column: Sequence[Slot], wanted: Mapping[Slot, float]) -> None:

@@ -45,14 +45,14 @@ class Placing:
     """(gateway, stream) -> x"""
 
 
-def place(sketch: Sketch) -> Placing:
-    """Gives every part of the sketch its place."""
+def place(sketch: Sketch, top: float = TITLE_HEIGHT) -> Placing:
+    """Gives every part of the sketch its place; the first ECUs begin at ``top``."""
     placing = Placing(sketch)
     upper, lower = _rows(sketch)
     placing.labels = MARGIN + _label_width(sketch)
     for cells in (upper, lower):
         _place_across(placing, cells)
-    y = _place_down(placing, upper, TITLE_HEIGHT)
+    y = _place_down(placing, upper, top)
     y = _place_bars(placing, y + BAND_GAP) if sketch.media else y
     if lower:
         y = _place_down(placing, lower, y + BAND_GAP)
@@ -67,11 +67,16 @@ def place(sketch: Sketch) -> Placing:
 def _rows(sketch: Sketch) -> tuple[list[Cell], list[Cell]]:
     """ECUs in the order in which data reaches them: in one row, or cut where both are as narrow."""
     depth = depths(sketch)
-    first: dict[str, int] = {}
-    for position, item in enumerate(sketch.items):
+    position = {item.key: index for index, item in enumerate(sketch.items)}
+    reached: dict[str, float] = {}
+    for item in sketch.items:
         if item.key in depth:
-            first.setdefault(item.node, position)
-    ecus = sorted(sketch.ecus, key=lambda ecu: first.get(ecu.name, len(sketch.items)))
+            reached.setdefault(item.node, position[item.key])
+    sender = {item.key: item.node for item in sketch.items}
+    for transfer in sketch.transfers:
+        ends = [position[end] for end in transfer.ends if end in position]
+        reached.setdefault(sender.get(transfer.start, ""), min(ends, default=0) - 0.5)
+    ecus = sorted(sketch.ecus, key=lambda ecu: reached.get(ecu.name, len(position)))
     cells = [cell_of(ecu, sketch, depth, downward=True) for ecu in ecus]
     if _row_width(cells) <= ONE_ROW or len(cells) == 1:
         return cells, []

@@ -26,20 +26,23 @@ MOST_OPERATORS = 100
 LEGEND_SIZE = 10.5
 
 
-def plan_svg(plan: Plan) -> str:
-    """The query on the vehicle: ECUs with their operators, streams, buses, deadlines and bounds."""
+def plan_svg(plan: Plan, *, heading: bool = True) -> str:
+    """The query on the vehicle: ECUs with their operators, streams, buses, deadlines and bounds.
+
+    ``heading`` False leaves out the visible title and verdict, for a page that has them already.
+    """
     detailed = sum(1 for _ in plan.query.operators) <= MOST_OPERATORS
-    return draw(sketch_plan(plan) if detailed else sketch_summary(plan))
+    return draw(sketch_plan(plan) if detailed else sketch_summary(plan), heading=heading)
 
 
-def draw(sketch: Sketch) -> str:
+def draw(sketch: Sketch, *, heading: bool = True) -> str:
     """The sketch as an SVG document."""
-    placing = place(sketch)
+    placing = place(sketch) if heading else place(sketch, MARGIN)
     frames, wires = frames_of(placing), wires_of(placing)
     parts = [_named("title", sketch.heading), _named("desc", sketch.description)]
     parts.append(f"<style>{picture_css()}</style>")
     parts.append(element("rect", class_="page", width=placing.width, height=placing.height, rx=6))
-    parts += _heading(sketch, placing.width)
+    parts += _heading(sketch, placing.width) if heading else []
     parts += [draw_ecu(cell, placing.corners[name]) for name, cell in placing.cells.items()]
     parts += [draw_bar(medium, placing) for medium in sketch.media]
     parts += [

@@ -97,8 +97,13 @@ def loads(plan: Plan) -> Table:
     """How busy nodes, buses and links are at the declared rates; empty without a verdict."""
     found = plan.verdict.loads if plan.verdict else ()
     rows = [
-        [load.name, load.kind, percent(load.utilisation), percent(load.capacity)]
-        + [sign(load_fits(load))]
+        [
+            load.name,
+            load.kind,
+            percent(load.utilisation),
+            percent(load.capacity),
+            sign(load_fits(load)),
+        ]
         for load in found
     ]
     headers = ["Name", "Kind", "Used", "Usable", "Fits"]
@@ -134,8 +139,14 @@ def derivation(promise: Promise) -> Table:
         so_far += step.time
         share = percent(step.time / promise.bound) if promise.bound else NONE
         rows.append(
-            [str(position), step.place, step.what, milliseconds(step.time)]
-            + [milliseconds(so_far), share]
+            [
+                str(position),
+                step.place,
+                step.what,
+                milliseconds(step.time),
+                milliseconds(so_far),
+                share,
+            ]
         )
     headers = ["Step", "Where", "What", "Time (ms)", "So far (ms)", "Share"]
     title = f"Where the time of {promise.output} goes"

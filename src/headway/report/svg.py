@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 
 from headway.report.text import fit, plain
 
@@ -85,7 +86,7 @@ def polyline(points: Sequence[Point], radius: float = 6) -> str:
 def curve(points: Sequence[Point]) -> str:
     """Path data through the points: level stretches as lines, the rest as level-ended S-curves."""
     path = [f"M{_at(points[0])}"]
-    for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
+    for (x, y), (to_x, to_y) in pairwise(points):
         if y == to_y:
             path.append(f"L{_at((to_x, to_y))}")
         else:

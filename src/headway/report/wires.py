@@ -46,9 +46,11 @@ def wires_of(placing: Placing) -> list[Wire]:
             _local(edge, cell, corner, frames, ports) for edge in local_edges(placing.sketch, cell)
         ]
         for transfer in placing.sketch.transfers:
-            for end in transfer.ends:
-                if end in cell.column_of and transfer.start in frames:
-                    crossing.append(_transfer(transfer, end, placing, frames, ports))
+            crossing += [
+                _transfer(transfer, end, placing, frames, ports)
+                for end in transfer.ends
+                if end in cell.column_of and transfer.start in frames
+            ]
     return found + crossing
 
 

@@ -84,7 +84,8 @@ def summary(plan: Plan) -> str:
     if kept == len(promises):
         every = "The deadline holds" if kept == 1 else f"All {count} hold"
         return f"{KEPT} {every} for every input within the declared rates."
-    return f"{BROKEN} {len(promises) - kept} of {count} cannot be promised."
+    some = "The deadline" if len(promises) == 1 else f"{len(promises) - kept} of {count}"
+    return f"{BROKEN} {some} cannot be promised."
 
 
 def blame_text(promise: Promise) -> str:

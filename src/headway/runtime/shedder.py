@@ -4,8 +4,8 @@ Windows are ``[k * per, (k + 1) * per)`` of the engine's time. Values are ordere
 them: NULL is the least, NaN the greatest; equal values go by arrival, the earlier first.
 
 - Deciding on ARRIVAL, a tuple passes if fewer than N have passed in its window and its value is
-at least the threshold, which is the N-th largest value of the window before if that had more than
-N tuples and otherwise nothing.
+  at least the threshold: the N-th largest value of the window just before, if that had more than
+  N tuples; otherwise there is none.
 - Deciding at WINDOW_END, exactly the best N pass, in arrival order, at the window's end.
 
 Either way no more than N tuples or values are kept.
@@ -53,12 +53,12 @@ class Shedder(SideList):
 
     def offer(self, row: Row, now: int) -> list[Row]:
         """A tuple arrives; gives the tuples that enter the query now, in order."""
+        entering = self.release(now)
         try:
             value = self._value(row)
         except Exception as error:  # noqa: BLE001 - a function of the user may raise anything
             self.drop(DropKind.FAILED, row, str(failure(f"{self.name}.shed", row, error)))
-            return []
-        entering = self.release(now)
+            return entering
         window = now // self._per
         if window != self._window:
             self._turn(window)

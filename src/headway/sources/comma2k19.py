@@ -1,8 +1,8 @@
 """A segment of the public data set comma2k19 (MIT): GNSS, CAN speed and a reference trajectory.
 
-Every signal is a pair of NumPy files without an ending, ``t`` (seconds since boot) and ``value``. The
-arrays come out on a local map: metres east and north of the reference's first position, times in
-whole microseconds.
+Every signal is a pair of NumPy files without an ending, ``t`` (seconds since boot) and ``value``.
+The arrays come out on a local map: metres east and north of the reference's first position, times
+in whole microseconds.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def _load(path: Path, columns: int | None = None) -> Array:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise FileError(Problem(f"{path} is not a readable NumPy file", got=str(error))) from error
-    shape = (len(array),) if columns is None else (len(array), columns)
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or array.shape != shape:
+    fits = array.ndim == 1 if columns is None else array.ndim == 2 and array.shape[1] == columns
+    if not fits or array.dtype.kind != "f":
         raise FileError(
             Problem(
                 f"{path} does not hold the signal it should",
@@ -109,4 +109,5 @@ def _load(path: Path, columns: int | None = None) -> Array:
                 want=f"expected floats with {columns or 'no'} columns",
             )
         )
-    return array.astype(np.float64)
+    floats: Array = array.astype(np.float64)
+    return floats

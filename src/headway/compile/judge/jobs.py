@@ -98,7 +98,8 @@ def work_of(task: Task, entry: str, graph: Graph, node: Node) -> Work:
     decision, speed = node.decision_cost, node.speed
     head = graph.operators[task.operators[0]]
     tuples = 1
-    per_tuple = node.preemption_cost
+    # A job can preempt one other, which then costs a preemption and a decision to resume.
+    per_tuple = node.preemption_cost + decision
     per_execution = 0
     section = 0
     for name in task.operators:
@@ -108,7 +109,7 @@ def work_of(task: Task, entry: str, graph: Graph, node: Node) -> Work:
         section = max(section, cost.longest_section(speed) + decision)
         if operator is head and gathers(head):
             per_tuple += cost.of(1, speed) - cost.of(0, speed) + decision
-            per_execution = cost.of(0, speed) + decision + node.preemption_cost
+            per_execution = cost.of(0, speed) + 2 * decision + node.preemption_cost
         else:
             per_tuple += tuples * (cost.worst(speed) + decision)
         tuples *= most_outputs(operator, entry)

@@ -1,17 +1,18 @@
 """Knapsack tree inequalities: what makes the relaxation strong when node capacities bind.
 
-The relaxed program may put half of every operator on each of two nodes, and then no stream is cut. But
-take a node n, an operator r and a tree of streams that joins r with operators of load w(v) each.
-If r is on n, an operator v of the tree is there too unless a stream on the tree's path from r to v
-crosses n's border, so, with ``cut`` the crossings and ``free`` the capacity not taken by pinned operators,
+The relaxed program may put half of every operator on each of two nodes, and then no stream is cut.
+But take a node n, an operator r and a tree of streams that joins r with operators of load w(v). If
+r is on n, an operator v of the tree is there too unless a stream on the tree's path from r to v
+crosses n's border. So, with ``cut`` the crossings and ``free`` the capacity that pinned operators
+leave,
 
     sum over v of w(v) * (sits(r, n) - sum of cut on the path to v) <= free * sits(r, n).
 
 With ``excess = sum of w - free`` and ``below(e)`` the load behind stream e as seen from r, this is
-``sum over e of min(below(e), excess) * cut(e) >= excess * sits(r, n)``. For a given relaxed solution
-the trees of shortest paths by ``cut`` are the most violated ones. After Ferreira, Martin, de Souza,
-Weismantel and Wolsey, "Formulations and valid inequalities for the node capacitated graph partitioning
-problem" (doi:10.1007/BF02592198); here one for each node, as nodes differ in speed.
+``sum over e of min(below(e), excess) * cut(e) >= excess * sits(r, n)``. For a given relaxed
+solution the trees of shortest paths by ``cut`` are the most violated ones. After Ferreira, Martin,
+de Souza, Weismantel and Wolsey, "Formulations and valid inequalities for the node capacitated graph
+partitioning problem" (doi:10.1007/BF02592198); here one for each node, as nodes differ in speed.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ Row = list[tuple[int, float]]
 
 @dataclass(frozen=True)
 class _Step:
-    """A stream from one free operator to another: ``columns`` add up to at least 1 when the first is on
-    the node and the second is not; ``length`` is their relaxed value."""
+    """A stream from one free operator to another: ``columns`` add up to at least 1 when the first
+    is on the node and the second is not; ``length`` is their relaxed value."""
 
     to: str
     length: float
@@ -84,8 +85,8 @@ def _rows_at(made: Formulation, values: Values, node: str) -> Iterator[tuple[flo
 def _steps_at(
     made: Formulation, values: Values, node: str, weights: dict[str, float]
 ) -> dict[str, list[_Step]]:
-    """Where one can go from each operator. A stream leaves the node by the node's own ways into media,
-    and comes to it by the others' ways into the media at the node."""
+    """Where one can go from each operator. A stream leaves the node by the node's own ways into
+    media, and comes to it by the others' ways into the media at the node."""
     neighbours = made.problem.architecture.neighbours
     steps: dict[str, list[_Step]] = {name: [] for name in weights}
     outward = [(node, medium) for medium in neighbours[node]]

@@ -27,7 +27,7 @@ def out_of_time(seconds: float, message: str) -> PlacementError:
 
 
 def no_placement(problem: PlacementProblem, topology: Topology) -> PlacementError:
-    """The reason for a proven lack of placements: routes first, then the least overload there is."""
+    """The reason for a proven lack of placements: a missing route, or else the least overload."""
     unreachable = _unreachable(problem, topology)
     if unreachable:
         return PlacementError(unreachable)
@@ -101,7 +101,7 @@ def _medium_problem(problem: PlacementProblem, layout: Layout, medium: str, load
         f"{problem.medium_capacity[medium]:.2f} on {medium}",
         at=f"{kind}.{medium}",
         got=", ".join(f"{name} {shares[name]:.2f}" for name in largest[:_MOST_NAMED]),
-        want="make it faster, lower the sources' rates, or unpin operators that force streams over it",
+        want="make it faster, lower the sources' rates, or unpin operators its streams lead to",
     )
 
 

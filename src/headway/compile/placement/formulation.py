@@ -1,8 +1,8 @@
 """The placement problem as a mixed-integer program over the architectural graph (AEDSMS 5.5).
 
 Columns: ``sits`` (process on node), ``enters`` (stream takes a way into a medium) and ``peak`` (the
-largest node load over its capacity). A multicast stream has one ``enters`` column per way, at least as
-large as what any of its readers needs, so it counts there once.
+largest node load over its capacity). A multicast stream has one ``enters`` column per way, at least
+as large as what any of its readers needs, so it counts there once.
 
 Where routes are unique, ``enters >= (producer behind the arc) - (reader behind the arc)`` says all:
 it is what the flow rows below become on a tree when the flows are eliminated. Only where several

@@ -1,4 +1,4 @@
-"""A candidate answer, and what it uses: the measures are computed here, never read off the solver."""
+"""A candidate answer and what it uses, computed here and never read off the solver."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class Measures:
-    """What a layout uses. ``usage`` is the data volume entering buses and links, in bytes per second
-    (a multicast stream counts once per way in); ``peak`` the largest node load over its capacity."""
+    """What a layout uses. ``usage`` is the data volume entering buses and links, in bytes a second
+    (a multicast stream counts once per way in); ``peak`` the largest node load over capacity."""
 
     usage: float
     node_loads: Mapping[str, float]
@@ -82,7 +82,7 @@ def lay_out(
     placement: Mapping[str, str],
     ways: Mapping[str, Collection[Arc]] | None = None,
 ) -> Layout | None:
-    """The layout of a placement with the shortest routes, by the given ways into media where they are
+    """The layout of a placement with the shortest routes, by the given ways into media if any are
     given. None when a stream cannot reach a reader."""
     routes: dict[tuple[str, str], tuple[str, ...]] = {}
     for traffic in problem.traffic:

@@ -18,8 +18,8 @@ from headway.model.routes import Architecture, architecture_of
 
 @dataclass(frozen=True, kw_only=True)
 class Process:
-    """A source or operator. ``nodes`` are those it may sit on, in the vehicle's order; ``loads`` its
-    share of a core of each. ``pin`` says why there is only one."""
+    """A source or operator. ``nodes`` are those it may sit on, in the vehicle's order; ``loads``
+    its share of a core of each. ``pin`` says why there is only one."""
 
     name: str
     nodes: tuple[str, ...]
@@ -29,7 +29,7 @@ class Process:
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """A stream with its readers. ``volume`` is bytes per second; ``occupancy`` the share of each bus
+    """A stream with its readers. ``volume`` is bytes a second; ``occupancy`` the share of each bus
     or link that it takes when it enters there."""
 
     stream: str
@@ -58,7 +58,7 @@ class PlacementProblem:
 
     @property
     def settled(self) -> bool:
-        """Whether every process has one node only, so that there is nothing to choose but routes."""
+        """Whether every process has one node only: nothing is left to choose but routes."""
         return all(len(process.nodes) == 1 for process in self.processes.values())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,8 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Solution:
-    """``values`` is None when nothing was found: because there is nothing (``infeasible``) or because
-    the time was over. ``bound`` is proven: no solution has a lower objective."""
+    """``values`` is None when nothing was found: because there is nothing (``infeasible``) or
+    because the time was over. ``bound`` is proven: no solution has a lower objective."""
 
     values: Values | None
     bound: float
@@ -100,15 +101,15 @@ class Program:
         below, above = ~equal & np.isfinite(upper), ~equal & np.isfinite(lower)
         found = linprog(
             self._costs(objective),
-            A_ub=vstack([matrix[below], -matrix[above]]),
+            A_ub=cast(Any, vstack([matrix[below], -matrix[above]])),  # the stubs know dense only
             b_ub=np.concatenate([upper[below], -lower[above]]),
-            A_eq=matrix[equal],
+            A_eq=cast(Any, matrix[equal]),
             b_eq=upper[equal],
-            bounds=np.column_stack([self._lower, self._upper]),
+            bounds=list(zip(self._lower, self._upper, strict=True)),
             method="highs",
             options={"time_limit": max(seconds, 0.01)},
         )
-        if found.status != _OPTIMAL:
+        if found.status != _OPTIMAL or found.fun is None:
             return None
         return Relaxation(
             values=np.asarray(found.x),
@@ -122,9 +123,11 @@ class Program:
             costs[column] = cost
         return costs
 
-    def _matrix(self) -> tuple[csr_array, Values, Values]:
-        rows, columns, factors = zip(*self._terms, strict=True) if self._terms else ((), (), ())
+    def _matrix(self) -> tuple[csr_array[np.float64, tuple[int, int]], Values, Values]:
+        rows = np.array([row for row, _, _ in self._terms], dtype=np.int64)
+        columns = np.array([column for _, column, _ in self._terms], dtype=np.int64)
+        factors = np.array([factor for _, _, factor in self._terms], dtype=np.float64)
         shape = (len(self._rows), len(self._lower))
-        matrix = csr_array((factors, (rows, columns)), shape=shape, dtype=np.float64)
+        matrix = csr_array((factors, (rows, columns)), shape=shape)
         lower, upper = np.array(self._rows, dtype=np.float64).reshape(-1, 2).T
         return matrix, lower, upper

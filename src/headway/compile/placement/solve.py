@@ -1,8 +1,8 @@
 """Solves the placement problem: least network usage, then the flattest load, then a fixed tie rule.
 
 The order of aims is lexicographic: (1) the data volume that enters buses and links, (2) given that,
-the largest node load over its capacity, (3) given both, operators early in the query's order sit on nodes
-early in the vehicle's: the least ``sum of (operators - i) * position of operator i's node``.
+the largest node load over its capacity, (3) given both, operators early in the query's order sit on
+nodes early in the vehicle's: the least ``sum of (operators - i) * position of operator i's node``.
 HiGHS is deterministic, so the same input gives the same placement unless a time limit cuts in.
 """
 
@@ -61,7 +61,7 @@ class PlacementResult:
 
 
 def solve_placement(problem: PlacementProblem, options: Options | None = None) -> PlacementResult:
-    """The best placement; PlacementError when none respects the capacities or reaches all readers."""
+    """The best placement; PlacementError when none keeps the capacities or reaches all readers."""
     options = options or Options()
     topology = topology_of(problem.architecture)
     if problem.settled and topology.behind is not None:
@@ -147,8 +147,8 @@ class _Search:
         return *best, solution.bound * made.unit, solution.optimal
 
     def _drop(self, most: float) -> None:
-        """Rules out the nodes that would cost more than the usage found: those whose reduced cost in
-        the relaxed program leads past it."""
+        """Rules out the nodes that would cost more than the usage found: those whose reduced cost
+        in the relaxed program leads past it."""
         if self.relaxed is None:
             return
         room = most - self.relaxed.objective + 1e-6 * max(1.0, most)

@@ -17,8 +17,8 @@ from headway.compile.placement.problem import PlacementProblem
 
 @dataclass
 class State:
-    """A placement by index, with its usage and overload kept up to date. ``masks[a][b]`` are the ways
-    into media on the route from a to b, as bits."""
+    """A placement by index, with its usage and overload kept up to date. ``masks[a][b]`` are the
+    ways into media on the route from a to b, as bits."""
 
     problem: PlacementProblem
     usage: float = 0.0

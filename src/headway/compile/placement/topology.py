@@ -1,4 +1,4 @@
-"""The shape of the architectural graph: whether routes are unique, and what each way in separates."""
+"""The shape of the architectural graph: are routes unique, and what each way in separates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from headway.model.routes import Architecture
 
 @dataclass(frozen=True)
 class Topology:
-    """``ways_in`` are the arcs into media. ``behind`` gives, where routes are unique, the nodes on the
-    far side of each: a stream takes the arc just when its producer is behind it and a reader is not.
-    ``reach`` lists for each node those it can send to, itself included."""
+    """``ways_in`` are the arcs into media. ``behind`` gives, where routes are unique, the nodes on
+    the far side of each: a stream takes the arc just when its producer is behind it and a reader is
+    not. ``reach`` lists for each node those it can send to, itself included."""
 
     ways_in: tuple[Arc, ...]
     behind: dict[Arc, frozenset[str]] | None

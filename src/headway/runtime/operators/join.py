@@ -74,7 +74,11 @@ class JoinOperator(StatefulOperator):
     def accept(self, port: str, row: Row, now: int, late: bool = False) -> list[Row]:
         timestamp = row[0]
         if late or (self._watermark is not None and timestamp < self._watermark):
-            reason = "marked late at its source" if late else f"older than {self._watermark}"
+            reason = (
+                "marked late at its source"
+                if late
+                else f"older than the watermark {self._watermark}"
+            )
             self.drop(DropKind.LATE, row, reason, port)
             return []
         side = self._side_of[port]

@@ -1,0 +1,16 @@
+"""The commands, one file each. A new one is a file here and a line in ``COMMANDS``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headway.cli.commands.check import check
+from headway.cli.commands.compile import compile_
+from headway.cli.commands.schema import schema
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "compile": compile_,
+    "check": check,
+    "schema": schema,
+}
+"""What is typed -> the function behind it, in the order of the help text."""

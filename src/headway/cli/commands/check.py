@@ -1,0 +1,93 @@
+"""``headway check``: does a query hold together, whatever the vehicle?"""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from headway.cli.places import placed
+from headway.cli.screen import sentence, show, table, write
+from headway.compile import check_query
+from headway.compile.compilation import Compilation
+from headway.errors import InputError, Problem
+from headway.files import load_query
+from headway.report.plan_tables import Table
+from headway.report.words import KEPT
+
+
+def check(
+    query: Annotated[Path, typer.Argument(metavar="QUERY.yaml", help="the query")],
+    json: Annotated[
+        bool, typer.Option("--json", help="print schemas or problems as JSON, for programs")
+    ] = False,
+) -> None:
+    """Check a query by itself: names, streams, components, and the type of every expression.
+
+    \b
+    Example:
+      headway check examples/tyre_watch/query.yaml
+
+    Prints the schema of every stream. Costs, rates and deadlines are judged by `headway compile`.
+
+    Exit code: 0 the query holds together, 2 it does not.
+    """
+    try:
+        loaded = load_query(query)
+        with placed(loaded):
+            compilation = check_query(loaded.query)
+    except InputError as error:
+        if json:
+            problems = [_plain(problem) for problem in error.problems]
+            _write_json({"ok": False, "problems": problems})
+        raise
+    if json:
+        streams = {
+            stream: {field.name: field.describe() for field in schema.columns}
+            for stream, schema in compilation.schemas.items()
+        }
+        _write_json({"ok": True, "query": compilation.query.name, "streams": streams})
+    else:
+        show(_explained(compilation))
+
+
+def _explained(compilation: Compilation) -> Iterator[RenderableType]:
+    graph = compilation.graph
+    rows = [
+        [stream, "source" if stream in graph.sources else graph.operators[stream].kind]
+        + [schema.describe(), str(schema.size_bytes)]
+        for stream, schema in compilation.schemas.items()
+    ]
+    headers = ["Stream", "Made by", "Columns besides timestamp", "Bytes"]
+    yield table(Table(title="Streams", headers=headers, rows=rows, numeric=(3,)))
+    counts = [
+        _count(len(graph.sources), "source"),
+        _count(len(graph.operators), "operator"),
+        _count(len(graph.outputs), "output"),
+    ]
+    yield sentence(f"{KEPT} {compilation.query.name} holds together: {', '.join(counts)}.")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
+def _plain(problem: Problem) -> dict[str, Any]:
+    place = problem.place
+    return {
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+        "column": place.column if place else None,
+        "at": problem.at,
+        "what": problem.what,
+        "got": problem.got,
+        "want": problem.want,
+    }
+
+
+def _write_json(value: dict[str, Any]) -> None:
+    write(json_format.dumps(value, indent=1, ensure_ascii=False) + "\n")

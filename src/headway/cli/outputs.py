@@ -1,0 +1,29 @@
+"""Files that a command writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from headway.errors import FileError, Place, Problem
+
+
+def write_files(folder: Path, contents: Mapping[str, str]) -> list[Path]:
+    """Writes the files, making the folder where needed; FileError when that cannot be done."""
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in contents.items():
+            path = folder / name
+            path.write_text(text, encoding="utf-8")
+            written.append(path)
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileError(
+            Problem(
+                f"cannot write here: {reason}",
+                place=Place(str(folder)),
+                want="name a folder that can be written to",
+            )
+        ) from None
+    return written

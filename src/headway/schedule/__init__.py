@@ -1,0 +1,1 @@
+"""Who runs when: online policies for the engine (``online``) and static schedules."""

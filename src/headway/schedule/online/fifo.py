@@ -1,0 +1,19 @@
+"""FIFO+ (S-EDF section 6.1.2)."""
+
+from __future__ import annotations
+
+from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
+
+
+class FifoPlus(Policy):
+    """Tuples in order of arrival, each to its end; at a branch the path to the shorter deadline first."""
+
+    name = "fifo+"
+    summary = "tuples in order of arrival, the branch to the shorter deadline first"
+    paper = "S-EDF, section 6.1.2"
+    fuse = False
+    preemptive = False
+
+    def key(self, unit: UnitFacts) -> KeyFunction:
+        rank = unit.rank
+        return lambda timestamp, root: (root, rank)

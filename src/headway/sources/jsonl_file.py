@@ -1,0 +1,131 @@
+"""JSON lines, UTF-8: one object a line.
+
+The first line names all columns, with null where it has no value; later lines may leave out what is
+NULL.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from headway.errors import DataError, Place, Problem
+from headway.expressions.kernels import f32
+from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
+from headway.sources.record import (
+    Record,
+    bad_value,
+    parse_time,
+    unknown_arrival,
+    unreadable,
+    wanted_fields,
+)
+
+Line = tuple[int, dict[str, Any]]
+
+
+def read_jsonl(path: Path, schema: Schema) -> Iterator[Record]:
+    """The lines as they stand; the first is checked at once. An empty file has no tuples."""
+    lines = _lines(path)
+    first = next(lines, None)
+    if first is None:
+        return iter(())
+    fields = wanted_fields(path, schema, first[1], first[0])
+    return _records(path, chain([first], lines), fields, len(schema.columns))
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, text in enumerate(file, start=1):
+                if not text.isspace():
+                    yield number, _parsed(path, number, text)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeDecodeError as error:
+        raise unreadable(path, error, "is not JSON in UTF-8") from None
+
+
+def _parsed(path: Path, number: int, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text.rstrip())
+    except json.JSONDecodeError as error:
+        place = Place(str(path), number, error.colno)
+        raise DataError(Problem(f"not JSON: {error.msg}", place=place)) from None
+    except (RecursionError, ValueError):  # nested too deeply, a number of thousands of digits
+        raise DataError(Problem("not readable JSON", place=Place(str(path), number))) from None
+    if not isinstance(value, dict):
+        what = "a line must be a JSON object"
+        raise DataError(Problem(what, place=Place(str(path), number), got=f"{text.strip():.80}"))
+    return value
+
+
+def _records(
+    path: Path, lines: Iterator[Line], fields: list[Field], width: int
+) -> Iterator[Record]:
+    columns = [(field, field.name, CONVERTERS[field.type]) for field in fields]
+    names = [field.name for field in fields]
+    arrival = names.index(ARRIVAL_COLUMN) if ARRIVAL_COLUMN in names else 0
+    vehicle = names.index(VEHICLE_COLUMN) if VEHICLE_COLUMN in names else None
+    for number, line in lines:
+        values: list[Any] = []
+        for field, name, convert in columns:
+            value = line.get(name)
+            try:
+                values.append(None if value is None else convert(value))
+            except (TypeError, ValueError, OverflowError):
+                raise bad_value(path, number, field, value) from None
+        if values[arrival] is None:
+            raise unknown_arrival(path, number)
+        owner = None if vehicle is None else values[vehicle]
+        yield Record(values[arrival], owner, tuple(values[:width]), number)
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _whole(bits: int) -> Callable[[Any], int]:
+    def convert(value: Any) -> int:
+        if type(value) is not int:
+            raise TypeError
+        if not -(1 << bits) <= value < 1 << bits:
+            raise ValueError
+        return value
+
+    return convert
+
+
+def _real(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise TypeError
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+_long = _whole(63)
+
+
+def _time(value: Any) -> int:
+    return parse_time(value) if isinstance(value, str) else _long(value)
+
+
+CONVERTERS: dict[DataType, Callable[[Any], Any]] = {
+    DataType.BOOLEAN: _boolean,
+    DataType.INT: _whole(31),
+    DataType.BIGINT: _long,
+    DataType.FLOAT: lambda value: f32(_real(value)),
+    DataType.DOUBLE: _real,
+    DataType.STRING: _text,
+    DataType.TIMESTAMP: _time,
+}

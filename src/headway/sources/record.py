@@ -1,0 +1,107 @@
+"""What the readers of all file formats share: the record, the columns, the text of a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from headway.errors import DataError, FileError, Place, Problem
+from headway.model.schema import (
+    ARRIVAL_COLUMN,
+    TIMESTAMP_COLUMN,
+    VEHICLE_COLUMN,
+    DataType,
+    Field,
+    Schema,
+)
+from headway.model.user_operator import Row
+
+WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Record(NamedTuple):
+    """A tuple of a file; ``number`` is its line, in a file without lines its row, from 1."""
+
+    arrived_at: int
+    vehicle: str | None
+    row: Row
+    number: int
+
+
+ARRIVAL_FIELD = Field(ARRIVAL_COLUMN, DataType.TIMESTAMP)
+VEHICLE_FIELD = Field(VEHICLE_COLUMN, DataType.STRING)
+
+
+def wanted_fields(
+    path: Path, schema: Schema, there: Collection[str], line: int | None = None
+) -> list[Field]:
+    """The columns to read: the schema's, then of arrival and vehicle those that are there.
+
+    DataError if one of the schema's is missing.
+    """
+    missing = [field for field in schema.columns if field.name not in there]
+    if missing:
+        raise DataError(
+            Problem(
+                f"no column {field.name!r}",
+                place=Place(str(path), line),
+                got=f"the columns {', '.join(there)}" if there else "no columns",
+                want=f"want {field.describe()}",
+            )
+            for field in missing
+        )
+    return [*schema.columns, *(f for f in (ARRIVAL_FIELD, VEHICLE_FIELD) if f.name in there)]
+
+
+def parse_time(text: str) -> int:
+    """Microseconds of an ISO 8601 time (UTC where it names no zone), or of a number of them."""
+    if WHOLE.fullmatch(text):
+        microseconds = int(text)
+        if not -(1 << 63) <= microseconds < 1 << 63:
+            raise ValueError
+        return microseconds
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def bad_value(path: Path, line: int, field: Field, value: object) -> DataError:
+    """A cell that is not of its column's type."""
+    want = f"want {field.describe()}"
+    if field.type is DataType.TIMESTAMP:
+        want += ": ISO 8601, or whole microseconds since the epoch"
+    return DataError(
+        Problem(
+            "not a value of its column",
+            place=Place(str(path), line),
+            at=field.name,
+            got=f"{value!r:.80}",
+            want=want,
+        )
+    )
+
+
+def unknown_arrival(path: Path, number: int) -> DataError:
+    """A tuple without a time of arrival has no place in the order."""
+    want = f"without the column {ARRIVAL_COLUMN!r} every tuple needs its {TIMESTAMP_COLUMN!r}"
+    return DataError(
+        Problem(
+            "a tuple without a time of arrival",
+            place=Place(str(path), number),
+            at=ARRIVAL_COLUMN,
+            got="NULL",
+            want=want,
+        )
+    )
+
+
+def unreadable(path: Path, error: Exception, what: str = "cannot be read") -> FileError:
+    """A file that is not there, or not what its name says."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return FileError(Problem(f"{what}: {reason}", place=Place(str(path))))

@@ -1,0 +1,112 @@
+"""Recordings: a folder with one file per source, ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``.
+
+Columns: ``timestamp`` (the sensing time), ``arrived_at`` (when it reached the vehicle; without that
+column a tuple arrives when it is sensed), ``vehicle`` (a string, for recordings of a fleet), and
+the fields of the source's schema. Other columns are ignored. Files are read piece by piece, so each
+must be in order of arrival; with a vehicle chosen, only that vehicle's tuples must be.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from headway.errors import DataError, FileError, Place, Problem
+from headway.model.query import Source
+from headway.model.schema import ARRIVAL_COLUMN, Schema
+from headway.model.user_operator import Row
+from headway.sources.csv_file import read_csv
+from headway.sources.jsonl_file import read_jsonl
+from headway.sources.parquet_file import read_parquet
+from headway.sources.record import Record
+
+READERS = {".parquet": read_parquet, ".csv": read_csv, ".jsonl": read_jsonl}
+
+
+class Arrival(NamedTuple):
+    """A tuple reaches the vehicle; ``arrived_at`` in microseconds since the epoch."""
+
+    arrived_at: int
+    source: str
+    row: Row
+    vehicle: str | None
+
+
+def read_recording(
+    folder: Path, sources: Iterable[Source], vehicle: str | None = None
+) -> Iterator[Arrival]:
+    """All tuples in order of (arrival, the sources' order, place in the file).
+
+    ``vehicle`` leaves out the tuples of others. FileError when a file is missing or unreadable, at
+    once; DataError when one does not have the form its source promises.
+    """
+    listed = list(sources)
+    streams = [
+        _numbered(place, read_stream(find_file(folder, source.name), source.schema, vehicle))
+        for place, source in enumerate(listed)
+    ]
+    names = [source.name for source in listed]
+    merged = streams[0] if len(streams) == 1 else heapq.merge(*streams)
+    return (Arrival(at, names[place], row, owner) for at, place, _, row, owner in merged)
+
+
+def find_file(folder: Path, name: str) -> Path:
+    """The file of a source in a recording."""
+    if not folder.is_dir():
+        raise FileError(Problem("there is no such folder", place=Place(str(folder))))
+    found = [path for suffix in READERS if (path := folder / f"{name}{suffix}").exists()]
+    if not found:
+        there = sorted(path.name for path in folder.iterdir())
+        raise FileError(
+            Problem(
+                f"no file for source {name!r}",
+                place=Place(str(folder)),
+                got=", ".join(there[:20]) or "an empty folder",
+                want=f"write {', '.join(name + suffix for suffix in READERS)}",
+            )
+        )
+    if len(found) > 1:
+        raise FileError(
+            Problem(
+                f"several files for source {name!r}",
+                place=Place(str(folder)),
+                got=", ".join(path.name for path in found),
+                want="keep one of them",
+            )
+        )
+    return found[0]
+
+
+def read_stream(path: Path, schema: Schema, vehicle: str | None = None) -> Iterator[Record]:
+    """The tuples of one file in arrival order; opens it and checks its columns at once."""
+    records = READERS[path.suffix](path, schema)
+    if vehicle is not None:
+        records = (record for record in records if record.vehicle == vehicle)
+    return _ordered(path, records)
+
+
+def _ordered(path: Path, records: Iterator[Record]) -> Iterator[Record]:
+    before: Record | None = None
+    for record in records:
+        if before is not None and record.arrived_at < before.arrived_at:
+            raise DataError(
+                Problem(
+                    "a tuple arrives before the one in front of it",
+                    place=Place(str(path), record.number),
+                    at=ARRIVAL_COLUMN,
+                    got=f"{record.arrived_at} after {before.arrived_at} (microseconds)",
+                    want="sort the file by arrival, stably",
+                )
+            )
+        before = record
+        yield record
+
+
+_Numbered = tuple[int, int, int, Row, str | None]
+
+
+def _numbered(place: int, records: Iterator[Record]) -> Iterator[_Numbered]:
+    for number, (arrived_at, vehicle, row, _) in enumerate(records):
+        yield arrived_at, place, number, row, vehicle

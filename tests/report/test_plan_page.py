@@ -1,0 +1,122 @@
+"""The page: self-contained, escaped, with everything the tables say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+from tests.report.study import collision_warning
+
+from headway.model.plan import LatencyStep
+from headway.model.time import SECOND
+from headway.report.plan_page import plan_html
+from headway.report.time_bar import time_bar
+
+VOID = {"meta"}
+
+
+class Reader(HTMLParser):
+    """Checks that elements are closed in order and collects tags, addresses and text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for key, value in attrs if key in ("href", "src")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_is_well_formed_and_needs_nothing_else() -> None:
+    html = plan_html(collision_warning())
+    page = Reader(html)
+    assert page.addresses == []
+    assert "script" not in page.tags
+    assert "link" not in page.tags
+    assert "url(" not in html
+    assert "@import" not in html
+    assert html == plan_html(collision_warning())
+
+
+def test_it_is_made_for_phones_print_and_dark_mode() -> None:
+    html = plan_html(collision_warning())
+    assert 'name="viewport"' in html
+    assert "@media print" in html
+    assert "(prefers-color-scheme:dark)" in html
+
+
+def test_it_says_what_can_be_promised_and_why() -> None:
+    text = Reader(plan_html(collision_warning())).text
+    assert "✗ 2 of 3 deadlines cannot be promised." in text
+    assert "deadline 30 ms, bound 23.152 ms, slack 6.848 ms" in text
+    assert "node3: node3 can be asked for more than it can do" in text
+    assert "min(d2 - c2, d3 - c3) - bus1" in text
+
+
+def test_names_are_escaped() -> None:
+    plan = collision_warning()
+    assert plan.verdict is not None
+    hostile = replace(
+        plan,
+        query=replace(plan.query, name="<script>1</script>"),
+        verdict=replace(
+            plan.verdict,
+            promises=tuple(
+                replace(promise, advice="<img src=x>", blame='"><script>')
+                for promise in plan.verdict.promises
+            ),
+        ),
+    )
+    page = Reader(plan_html(hostile))
+    assert "script" not in page.tags
+    assert "img" not in page.tags
+
+
+def test_a_plan_without_a_verdict_has_no_promises() -> None:
+    text = Reader(plan_html(replace(collision_warning(), verdict=None))).text
+    assert "nothing is known about time" in text
+    assert "Where the time goes" not in text
+
+
+def test_the_bar_shows_each_step_in_proportion() -> None:
+    plan = collision_warning()
+    assert plan.verdict is not None
+    promise = plan.verdict.promises[0]
+    bar = time_bar(promise, plan)
+    widths = [float(width) for width in re.findall(r'<rect[^>]* width="([\d.]+)%"', bar)]
+    assert len(widths) == len(promise.steps)
+    for width, step in zip(widths, promise.steps, strict=True):
+        assert abs(width - 100 * step.time / (1.01 * promise.deadline)) < 0.01
+    assert "deadline 30 ms" in bar
+
+
+def test_a_far_deadline_is_named_and_not_drawn() -> None:
+    plan = collision_warning()
+    assert plan.verdict is not None
+    promise = replace(
+        plan.verdict.promises[0],
+        deadline=3 * SECOND,
+        bound=1,
+        steps=(LatencyStep(place="gps", what="<arrives>", time=1),),
+    )
+    assert "deadline" not in time_bar(promise, plan)
+    assert "&lt;arrives&gt;" in time_bar(promise, plan)
+    assert time_bar(replace(promise, bound=None, steps=()), plan) == ""
