@@ -100,16 +100,23 @@ def run(fusion: SensorFusion[Any], **inputs: Sequence[Row]) -> list[Row]:
 
 
 def memory(fusion: SensorFusion[Any]) -> list[tuple[Any, ...]]:
-    """All that is kept about objects, without the running numbers of arrival."""
-    return [
-        (
-            track["object"],
-            track["times"],
-            track["states"],
-            [(sensor, port, row) for sensor, _, port, row in track["measurements"]],
+    """The windows of all objects, without the running numbers of arrival.
+
+    The one estimate kept from before a rear window is left out: whether an object that was away for
+    long still has it depends on when it was forgotten, and nothing in time can build on it.
+    """
+    kept = []
+    for track in fusion.snapshot()["tracks"]:
+        oldest = track["times"][-1] - fusion._rear
+        states = zip(track["times"], track["states"], strict=True)
+        kept.append(
+            (
+                track["object"],
+                [(time, state) for time, state in states if time >= oldest],
+                [(sensor, port, row) for sensor, _, port, row in track["measurements"]],
+            )
         )
-        for track in fusion.snapshot()["tracks"]
-    ]
+    return kept
 
 
 def feed(fusion: SensorFusion[Any], executions: Iterable[Sequence[tuple[str, Row]]]) -> list[Row]:

@@ -1,9 +1,8 @@
 """Pass: relative deadlines by EDF* (AEDSMS equations 1 and 2, S-EDF section 5.3).
 
-A task that feeds outputs gets the shortest of their end-to-end deadlines; for every task it releases,
-``d_i - c_i - c(route)``. The least counts. A crossing stream's priority on buses follows the deadline
-of its most urgent receiver.
-"""
+A task that feeds outputs gets the shortest of their end-to-end deadlines; for every task it
+releases, ``d_i - c_i - c(route)``. The least counts. A crossing stream's priority on buses
+follows the deadline of its most urgent receiver."""
 
 from __future__ import annotations
 
@@ -73,9 +72,7 @@ def _formula(end_to_end: list[int], links: list[Successor]) -> str:
     return " - ".join([text, *next(iter(routes))]) if common else text
 
 
-def _with_priorities(
-    crossings: Sequence[Crossing], tasks: Sequence[Task]
-) -> tuple[Crossing, ...]:
+def _with_priorities(crossings: Sequence[Crossing], tasks: Sequence[Task]) -> tuple[Crossing, ...]:
     """Deadline-monotonic bus priorities, one per stream; ties go to the stream declared first."""
     entered = _entered(tasks)
     urgency = {

@@ -1,8 +1,7 @@
 """Pass 2: replace every component use by the component's operators (AEDSMS section 5.4, step 1).
 
-An operator ``map1`` of the component used as ``own`` becomes ``own.map1``. Where it came from is kept, so
-that later problems point at the component's file.
-"""
+An operator ``map1`` of the component used as ``own`` becomes ``own.map1``. Where it came from is
+kept, so that later problems point at the component's file."""
 
 from __future__ import annotations
 

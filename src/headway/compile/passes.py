@@ -37,9 +37,8 @@ FRONT_END: tuple[Pass, ...] = (check, expand, infer)
 def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
     """Compiles a query for a vehicle.
 
-    Without a vehicle the plan has one node and no verdict: that is enough to run the query as fast as
-    possible, on a vehicle engine without costs or on Spark.
-    """
+    Without a vehicle the plan has one node and no verdict: that is enough to run the query as
+    fast as possible, on a vehicle engine without costs or on Spark."""
     compilation = Compilation(
         query=query,
         vehicle=vehicle or Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)),

@@ -1,4 +1,5 @@
-"""Pass: the low-level query of each node, with what it sends and receives (LLQ, AEDSMS section 5.1)."""
+"""Pass: the low-level query of each node, with what it sends and receives (LLQ, AEDSMS section
+5.1)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
 """Pass: operator trains, the tasks of each node (S-EDF Algorithm 3, AEDSMS section 5.6).
 
-A stream from operator u to operator v is passed on *inside* a train when both are on one node, v does
-not wait (no timeout, no window of output) and nothing else takes u's stream. A train starts at an
-operator that some other stream enters and follows such inner streams to their end, so an operator
-reached on two ways stands in the trains of both. The paper's text asks for all predecessors at once;
-its tables decide stream by stream, and so does this pass.
-"""
+A stream from operator u to operator v is passed on *inside* a train when both are on one node, v
+does not wait (no timeout, no window of output) and nothing else takes u's stream. A train starts
+at an operator that some other stream enters and follows such inner streams to their end, so an
+operator reached on two ways stands in the trains of both. The paper's text asks for all
+predecessors at once; its tables decide stream by stream, and so does this pass."""
 
 from __future__ import annotations
 
@@ -28,10 +27,9 @@ def trains(compilation: Compilation) -> Compilation:
 def form_tasks(
     graph: Graph, placement: Mapping[str, str], vehicle: Vehicle, *, fuse: bool = True
 ) -> tuple[Task, ...]:
-    """The trains, or with ``fuse`` off every operator by itself, numbered T1, T2, … in a fixed order:
-    node as in the vehicle, then the last operator as declared, then the shorter train, then the first
-    operator as declared.
-    """
+    """The trains, or with ``fuse`` off every operator by itself, numbered T1, T2, … in a fixed
+    order: node as in the vehicle, then the last operator as declared, then the shorter train,
+    then the first operator as declared."""
     node_of = {node.name: node for node in vehicle.nodes}
     node_rank = {name: rank for rank, name in enumerate(node_of)}
     declared = {name: rank for rank, name in enumerate(graph.operators)}

@@ -1,1 +1,2 @@
-"""What things are: schemas, operators, queries, vehicles, plans. Pure values, no input or output."""
+"""What things are: schemas, operators, queries, vehicles, plans. Pure values, no input or
+output."""

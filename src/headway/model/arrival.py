@@ -1,9 +1,8 @@
 """How many tuples may enter: arrival curves.
 
 A curve bounds the tuples in *any* closed interval of a given length. It is the least of several
-terms "at most n in any P, displaced by up to J", so that a load shedder's limit and the source's own
-rate can hold together.
-"""
+terms "at most n in any P, displaced by up to J", so that a load shedder's limit and the source's
+own rate can hold together."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 class Cost:
     """``base + per_item * items``, in nanoseconds at execution rate 1.
 
-    ``between_items`` says that the operator may be preempted after the base part and after each item.
-    """
+    ``between_items`` says that the operator may be preempted after the base part and after each
+    item."""
 
     base: int
     per_item: int = 0
@@ -25,8 +25,8 @@ class Cost:
     def of(self, items: int, rate: Fraction | int = 1) -> int:
         """Nanoseconds for one execution over so many items on a node of that rate.
 
-        Each part is rounded up by itself, so parts that are preempted in between add up to the whole.
-        """
+        Each part is rounded up by itself, so parts that are preempted in between add up to the
+        whole."""
         return ceil_div(self.base, rate) + items * ceil_div(self.per_item, rate)
 
     def worst(self, rate: Fraction | int = 1) -> int:

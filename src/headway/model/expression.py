@@ -18,7 +18,8 @@ class Sql:
 
 @dataclass(frozen=True, slots=True)
 class PythonCall:
-    """A Python function of some columns, ``module:name``. It works everywhere and costs speed on Spark."""
+    """A Python function of some columns, ``module:name``. It works everywhere and costs speed on
+    Spark."""
 
     function: str
     arguments: tuple[str, ...]

@@ -29,7 +29,8 @@ class Graph:
 
 
 def graph_of(query: Query) -> Graph:
-    """The graph of an expanded and checked query. Operators on a cycle are missing from ``order``."""
+    """The graph of an expanded and checked query. Operators on a cycle are missing from
+    ``order``."""
     sources = {source.name: source for source in query.sources}
     operators = {operator.name: operator for operator in query.operators}
     consumers: dict[str, list[str]] = {name: [] for name in (*sources, *operators)}

@@ -73,10 +73,9 @@ class Successor:
 class Task:
     """An operator train on a node (S-EDF Algorithm 3; AEDSMS table 1).
 
-    ``operators`` run in that order for every tuple that enters by ``entries``, the streams that are not
-    passed on inside a train. ``relative_deadline`` counts from the tuple's timestamp; ``formula``
-    says how it came about, in the paper's terms.
-    """
+    ``operators`` run in that order for every tuple that enters by ``entries``, the streams that
+    are not passed on inside a train. ``relative_deadline`` counts from the tuple's timestamp;
+    ``formula`` says how it came about, in the paper's terms."""
 
     name: str
     node: str
@@ -110,7 +109,8 @@ class LatencyStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """What can be said of one output: the bound no run within the declared rates exceeds, or why none.
+    """What can be said of one output: the bound no run within the declared rates exceeds, or why
+    none.
 
     ``blame`` names the node, bus or operator that costs the most and ``advice`` what would help.
     """

@@ -1,8 +1,8 @@
 """A query: sources, operators and component uses, outputs with deadlines (HLQ, AEDSMS section 5.1).
 
-A query names no node: where its operators run is the vehicle's and the compiler's business. A stream
-is named after what produces it: a source, an operator, or ``use.port`` for a component's output.
-"""
+A query names no node: where its operators run is the vehicle's and the compiler's business. A
+stream is named after what produces it: a source, an operator, or ``use.port`` for a component's
+output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Decide(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadShedder:
-    """At most ``at_most`` tuples pass per ``per`` nanoseconds of arrival time; the least valuable go."""
+    """At most ``at_most`` tuples pass per ``per`` nanoseconds of arrival time; the least valuable
+    go."""
 
     at_most: int
     per: int
@@ -68,9 +69,9 @@ class Source:
     def arrivals(self) -> ArrivalCurve | None:
         """What may enter the query after shedding; None when no rate is declared.
 
-        Shedding windows are fixed, so two quotas can meet at their border: a jitter of one window. A
-        shedder that decides at the window's end also lets a window's tuples through together.
-        """
+        Shedding windows are fixed, so two quotas can meet at their border: a jitter of one
+        window. A shedder that decides at the window's end also lets a window's tuples through
+        together."""
         rates = []
         if self.rate is not None:
             rates.append(Rate(self.rate.count, self.rate.period, self.rate.jitter + self.held))
@@ -86,7 +87,8 @@ class Criticality(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """An output stream with its end-to-end deadline (the paper's l_s), from sensing to insertion."""
+    """An output stream with its end-to-end deadline (the paper's l_s), from sensing to
+    insertion."""
 
     name: str
     stream: str

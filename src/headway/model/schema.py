@@ -1,8 +1,7 @@
 """Types of columns and schemas of streams.
 
-Every tuple carries a sensing time in the column ``timestamp`` (the paper's t_p). It is part of every
-stream and never declared. Any other column may be NULL, as in SQL.
-"""
+Every tuple carries a sensing time in the column ``timestamp`` (the paper's t_p). It is part of
+every stream and never declared. Any other column may be NULL, as in SQL."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The class behind a user-defined operator: one implementation for the vehicle engine and for Spark.
+"""The class behind a user-defined operator: one implementation for the vehicle engine and for
+Spark.
 
-An engine creates an instance per vehicle, calls :meth:`UserOperator.open` once, then ``process`` for
-each execution. State lives in the instance and is handed out and taken back as plain JSON-able data,
-so that an engine can keep it anywhere and no engine ever needs pickle.
-"""
+An engine creates an instance per vehicle, calls :meth:`UserOperator.open` once, then ``process``
+for each execution. State lives in the instance and is handed out and taken back as plain
+JSON-able data, so that an engine can keep it anywhere and no engine ever needs pickle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from headway.model.operators import Parameter
 from headway.model.schema import Schema
 
 Row = tuple[Any, ...]
-"""A tuple of the stream: ``timestamp`` (microseconds since the epoch) first, then the schema's fields."""
+"""A tuple of the stream: ``timestamp`` (microseconds since the epoch) first, then the schema's
+fields."""
 
 State = dict[str, Any]
 """JSON-able: None, booleans, numbers, strings, lists and dicts with string keys."""
@@ -31,18 +32,18 @@ class OperatorContext:
     output: Schema
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     windows: Mapping[str, Any] = field(default_factory=dict)
-    """a fusion operator's ``front`` and ``rear`` (nanoseconds), ``object_key`` and ``sensor_key``"""
+    """a fusion operator's ``front`` and ``rear`` (nanoseconds), ``object_key`` and
+    ``sensor_key``"""
 
 
 class UserOperator(ABC):
     """Subclass this, name it in a query as ``package.module:Class``.
 
-    ``process`` gets the tuples of this execution by port, each port's in arrival order: one tuple in all
-    for an operator without a timeout; all that has come for one with a timeout. It returns the output
-    rows. The engine gives every output row's timestamp the meaning of the model (the oldest of the
-    inputs): a row may carry a timestamp of its own in position 0, or None to take the oldest input's.
-    ``now`` is the engine's time in nanoseconds, never the wall clock.
-    """
+    ``process`` gets the tuples of this execution by port, each port's in arrival order: one tuple
+    in all for an operator without a timeout; all that has come for one with a timeout. It returns
+    the output rows. The engine gives every output row's timestamp the meaning of the model (the
+    oldest of the inputs): a row may carry a timestamp of its own in position 0, or None to take
+    the oldest input's. ``now`` is the engine's time in nanoseconds, never the wall clock."""
 
     def open(self, context: OperatorContext) -> None:
         """Called once, before the first tuple."""
@@ -61,4 +62,6 @@ class UserOperator(ABC):
         return {}
 
     def restore(self, state: State) -> None:
-        """Takes up a state that :meth:`snapshot` gave."""
+        """Takes up a state that :meth:`snapshot` gave; an operator with state must override it."""
+        if state:
+            raise TypeError(f"{type(self).__name__} was given state but does not override restore")

@@ -11,9 +11,8 @@ from fractions import Fraction
 class Node:
     """An ECU. ``rate`` is its execution rate (1 is the machine the costs were measured on).
 
-    ``capacity`` is the share of its time the query may use. The costs of a scheduling decision and of a
-    preemption are charged by the engine and by the promise alike.
-    """
+    ``capacity`` is the share of its time the query may use. The costs of a scheduling decision
+    and of a preemption are charged by the engine and by the promise alike."""
 
     name: str
     rate: float = 1.0
@@ -36,7 +35,8 @@ class BusKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Bus:
-    """A shared medium. ``data_bit_rate`` is CAN FD's faster phase; ``capacity`` the usable share."""
+    """A shared medium. ``data_bit_rate`` is CAN FD's faster phase; ``capacity`` the usable
+    share."""
 
     name: str
     kind: BusKind

@@ -16,7 +16,8 @@ def _bits(count: int, bit_rate: int) -> int:
 
 
 def can_frame_bits(payload: int, identifier_bits: int = 11) -> int:
-    """Bits of a CAN frame at worst-case stuffing: g + 8s + 13 + floor((g + 8s - 1) / 4) (AEDSMS [38])."""
+    """Bits of a CAN frame at worst-case stuffing: g + 8s + 13 + floor((g + 8s - 1) / 4) (AEDSMS
+    [38])."""
     stuffed = (34 if identifier_bits == 11 else 54) + 8 * payload
     return stuffed + 13 + (stuffed - 1) // 4
 
@@ -29,11 +30,12 @@ def can_frames(size: int, bus: Bus) -> tuple[int, ...]:
 
 
 def can_fd_frames(size: int, bus: Bus) -> tuple[int, ...]:
-    """Frames of at most 64 bytes: arbitration at the slow rate, data at the fast one, worst stuffing.
+    """Frames of at most 64 bytes: arbitration at the slow rate, data at the fast one, worst
+    stuffing.
 
-    After ISO 11898-1: about 30 (11-bit) or 50 (29-bit) slow bits with stuffing and 13 trailing ones;
-    the data phase carries the length field, the payload and a 17- or 21-bit checksum with fixed stuff bits.
-    """
+    After ISO 11898-1: about 30 (11-bit) or 50 (29-bit) slow bits with stuffing and 13 trailing
+    ones; the data phase carries the length field, the payload and a 17- or 21-bit checksum with
+    fixed stuff bits."""
     slow = (30 if bus.identifier_bits == 11 else 50) * 5 // 4 + 13
     full, rest = divmod(size, 64)
     payloads = [64] * full + ([rest] if rest or not full else [])

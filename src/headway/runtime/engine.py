@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from headway.model.plan import Plan
 from headway.model.query import Criticality
 from headway.runtime.kernel import Arrival, Kernel
-from headway.runtime.operators.base import Dropped, DropKind, Row
+from headway.runtime.operators.base import DropKind, Dropped, Row
 from headway.runtime.results import OutputRecord, SideOutput, Summary
 from headway.runtime.trace import Trace
 from headway.runtime.units import Program, build_program

@@ -1,14 +1,13 @@
 """The discrete-event kernel: all nodes of a plan in one virtual time.
 
-Happenings of one instant go in this order: operators that end, arrivals at sources, deliveries by the
-network, timers; then free cores choose. Within a kind, the earlier scheduled goes first. A unit without cost
-needs no processor: its job runs at once, where it is released, so a run in which nothing costs anything is
-the meaning of the query, whatever the policy.
+Happenings of one instant go in this order: operators that end, arrivals at sources, deliveries by
+the network, timers; then free cores choose. Within a kind, the earlier scheduled goes first. A
+unit without cost needs no processor: its job runs at once, where it is released, so a run in
+which nothing costs anything is the meaning of the query, whatever the policy.
 
-Two ways lead through an operator train. The fast one, when nothing can happen before its end: the fused
-function runs and time jumps. The slow one steps from operator to operator and lets more urgent jobs in
-between.
-"""
+Two ways lead through an operator train. The fast one, when nothing can happen before its end: the
+fused function runs and time jumps. The slow one steps from operator to operator and lets more
+urgent jobs in between."""
 
 from __future__ import annotations
 
@@ -240,7 +239,8 @@ class Kernel:
     def _push(
         self, unit: Unit, port: str, row: Row, timestamp: int, root: int, late: bool, given: Any
     ) -> None:
-        """A job becomes ready. ``given`` is a gathered batch, or a result of the head to go on with."""
+        """A job becomes ready. ``given`` is a gathered batch, or a result of the head to go on
+        with."""
         flight = self._take_off(unit.watched, timestamp) if unit.watched else None
         self._number += 1
         if unit.cost == 0 and unit.base_cost == 0 and unit.item_cost == 0:
@@ -313,7 +313,8 @@ class Kernel:
     def _step(self, processor: Processor, core: int, job: Ready, start: int) -> None:
         """Runs the job's operators one by one while nothing can happen before their end."""
         while True:
-            assert job.slot is not None and job.slots is not None
+            assert job.slots is not None
+            assert job.slot is not None
             operator, cost = job.slot
             end = start + cost
             if self._record:
@@ -335,7 +336,8 @@ class Kernel:
                 return
 
     def _slot_ends(self, argument: tuple[Processor, int, Ready]) -> None:
-        """An operator has ended at an instant at which other things happen too: go on after them."""
+        """An operator has ended at an instant at which other things happen too: go on after
+        them."""
         processor, core, job = argument
         assert job.slots is not None
         following = next(job.slots, None)
@@ -371,7 +373,14 @@ class Kernel:
         self._waiting[processor.index] = None
 
     def _run_event(
-        self, processor: Processor, core: int, job: Ready, start: int, end: int, first: int, ran: int
+        self,
+        processor: Processor,
+        core: int,
+        job: Ready,
+        start: int,
+        end: int,
+        first: int,
+        ran: int,
     ) -> None:
         assert self._record is not None
         place, unit = processor.places[core], job.unit
@@ -387,8 +396,8 @@ class Kernel:
     def _slots(
         self, unit: Unit, port: str, row: Row, root: int, late: bool, given: Any
     ) -> Iterator[tuple[int, int]]:
-        """Runs a job operator by operator: yields (operator, its time); what the operator does happens when
-        the caller comes back, at the end of that time.
+        """Runs a job operator by operator: yields (operator, its time); what the operator does
+        happens when the caller comes back, at the end of that time.
 
         Results go through the rest of the train depth first, each to its end before the next.
         """
@@ -508,4 +517,3 @@ class Kernel:
                 kind = EventKind[one.kind.name]
                 self._record((kind, self.now, self.now, "", "", one.where, 0, 0, 0))
             self._on_drop(one, self.now)
-

@@ -1,9 +1,8 @@
 """Buses, links and gateways in virtual time: contention frame by frame, by priority.
 
-A tuple takes the frames the compiler counted (:mod:`headway.model.wire`). The most urgent waiting frame goes
-when the medium is free; a frame under way is never stopped. A stream for several receivers is sent once
-on each medium it enters.
-"""
+A tuple takes the frames the compiler counted (:mod:`headway.model.wire`). The most urgent waiting
+frame goes when the medium is free; a frame under way is never stopped. A stream for several
+receivers is sent once on each medium it enters."""
 
 from __future__ import annotations
 
@@ -81,7 +80,9 @@ class Medium:
 class Network:
     """All media of a vehicle and the ways of the crossing streams."""
 
-    def __init__(self, plan: Plan, now: Callable[[], int], schedule: Schedule, deliver: Deliver) -> None:
+    def __init__(
+        self, plan: Plan, now: Callable[[], int], schedule: Schedule, deliver: Deliver
+    ) -> None:
         self._now, self._schedule, self._deliver = now, schedule, deliver
         known = architecture_of(plan.vehicle).media
         self.media = {name: Medium(name, self) for name in known}

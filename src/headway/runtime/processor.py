@@ -49,8 +49,9 @@ class Processor:
 def processors_of(
     node: Node, units: Sequence[Unit], first: int, *, partitioned: bool
 ) -> list[Processor]:
-    """Global: one queue for all cores. Partitioned: each unit has its core, the costliest assigned first
-    to the core with the least cost so far; trains that share a stateful operator stay together."""
+    """Global: one queue for all cores. Partitioned: each unit has its core, the costliest
+    assigned first to the core with the least cost so far; trains that share a stateful operator
+    stay together."""
     if not partitioned or node.cores == 1:
         return [Processor(first, node, range(node.cores), units)]
     shares: list[list[Unit]] = [[] for _ in range(node.cores)]
@@ -77,4 +78,3 @@ def _groups(units: Sequence[Unit]) -> list[list[Unit]]:
                 rest.append((names, members))
         groups = [*rest, mine]
     return [members for _, members in groups]
-

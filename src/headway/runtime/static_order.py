@@ -39,9 +39,7 @@ def static_order(graph: Graph, tasks: Sequence[Task]) -> StaticOrder:
         task = by_name[name]
         after = [fastest_out[follower.task] for follower in task.successors]
         fastest_out[name] = task.cost + min(after, default=0)
-    capacity = {
-        name: SECOND / max(fastest_in[name] + fastest_out[name], 1) for name in ranked
-    }
+    capacity = {name: SECOND / max(fastest_in[name] + fastest_out[name], 1) for name in ranked}
     return StaticOrder({name: i for i, name in enumerate(ranked)}, level, capacity)
 
 

@@ -27,7 +27,8 @@ FREE = Cost(0)
 
 @dataclass(slots=True)
 class Step:
-    """A part of a train: fused stateless operators, or one stateful operator entered by ``port``."""
+    """A part of a train: fused stateless operators, or one stateful operator entered by
+    ``port``."""
 
     fused: Fused | None
     stateful: StatefulOperator | None
@@ -40,8 +41,8 @@ class Step:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """A train (or operator) on a node. ``key`` orders its jobs; ``cost`` is that of one tuple through all
-    of it; ``spent[n]`` the time when n of its operators ran."""
+    """A train (or operator) on a node. ``key`` orders its jobs; ``cost`` is that of one tuple
+    through all of it; ``spent[n]`` the time when n of its operators ran."""
 
     index: int
     task: Task
@@ -119,8 +120,8 @@ class Program:
 
 
 def build_program(plan: Plan, policy: Policy, *, charged: bool = True) -> Program:
-    """The units of all nodes. ``charged`` off gives every operator the cost nothing: the meaning of the
-    query (design: a run on an infinitely fast machine)."""
+    """The units of all nodes. ``charged`` off gives every operator the cost nothing: the meaning
+    of the query (design: a run on an infinitely fast machine)."""
     graph = graph_of(plan.query)
     schemas = dict(plan.schemas)
     placement = dict(plan.placement)
@@ -178,11 +179,10 @@ def _unit(
         count = len(built.operators) if isinstance(built, Fused) else 1
         before = operators[position - 1].name if position else ""
         port = next((p.port for p in operators[position].inputs if p.stream == before), "")
-        is_fused = isinstance(built, Fused)
         steps.append(
             Step(
-                fused=built if is_fused else None,
-                stateful=None if is_fused else built,
+                fused=built if isinstance(built, Fused) else None,
+                stateful=built if isinstance(built, StatefulOperator) else None,
                 port=port,
                 first=position,
                 costs=costs[position : position + count],

@@ -56,7 +56,7 @@ def test_windows_before_the_epoch() -> None:
 
 def test_null_and_nan_are_groups() -> None:
     operator = aggregate(10, 10, n="count(*)")
-    for key in (None, float("nan"), 0.0, None, float("nan"), -0.0):
+    for key in (None, float("nan"), -0.0, None, float("nan"), 0.0):
         operator.accept("input", (1, key, 1), 0)
     assert same(operator.finish()) == same([(1, None, 2), (1, float("nan"), 2), (1, 0.0, 2)])
 

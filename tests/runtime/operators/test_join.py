@@ -232,6 +232,7 @@ def run(
         newest[event.port] = max(newest.get(event.port, -99), event.row[0] - lateness)
         if len(newest) == 2:
             assert operator.advance(min(newest.values())) == []
+            operator.snapshot()  # forgets all it may
     while timers:
         timer = heapq.heappop(timers)
         results += operator.expire(timer.token, timer.at)
@@ -269,14 +270,12 @@ def test_it_is_what_the_definition_says(
     events = marked(rows, lateness)
 
     def fresh() -> JoinOperator:
-        operator = join(
+        return join(
             within=within * MICROSECOND,
             keys=(("id", "key"),),
             where=Sql("x + y > 0"),
             timeout=timeout,
         )
-        operator._sweep_at = 2  # sweeps early
-        return operator
 
     expected = definition(events, within, timeout)
     assert same(run(fresh(), events, lateness, moves, fresh)) == same(expected)

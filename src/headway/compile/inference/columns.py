@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from headway.errors import InputError, Problem
 from headway.expressions import Typed
@@ -14,7 +15,7 @@ from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, Field, Schem
 def fields_of(
     columns: Iterable[Column],
     typed: Callable[[Expression], Typed],
-    inputs: Mapping[str | None, Schema],
+    inputs: Mapping[Any, Schema],
 ) -> list[Field]:
     """The fields the columns define; all problems of all columns at once.
 
@@ -37,7 +38,7 @@ def fields_of(
     return fields
 
 
-def _length(result: Typed, inputs: Mapping[str | None, Schema]) -> int | None:
+def _length(result: Typed, inputs: Mapping[Any, Schema]) -> int | None:
     """The longest length of a string that is a constant or a column as it is."""
     node = result.tree
     if isinstance(node, Literal) and isinstance(node.value, str):

@@ -1,4 +1,5 @@
-"""User-defined and fusion operators declare their output; their inputs must have the key columns."""
+"""User-defined and fusion operators declare their output; their inputs must have the key
+columns."""
 
 from __future__ import annotations
 

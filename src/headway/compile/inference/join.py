@@ -40,7 +40,7 @@ def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
         raise QueryError(problems)
     if operator.columns:
         fields = fields_of(
-            operator.columns, lambda expression: check(expression, scope), dict(inputs)
+            operator.columns, lambda expression: check(expression, scope), {**inputs}
         )
         return Schema(tuple(fields))
     both = (*left.fields, *right.fields)

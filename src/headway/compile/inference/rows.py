@@ -22,7 +22,8 @@ def infer_filter(operator: Filter, inputs: Mapping[str, Schema]) -> Schema:
 
 
 def infer_map(operator: Map, inputs: Mapping[str, Schema]) -> Schema:
-    """The computed columns, after the kept ones; a kept column that is computed anew keeps its place."""
+    """The computed columns, after the kept ones; a kept column that is computed anew keeps its
+    place."""
     (schema,) = inputs.values()
     scope = Scope.row(schema)
     computed = fields_of(

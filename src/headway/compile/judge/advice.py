@@ -30,25 +30,38 @@ def advise(compilation: Compilation) -> Compilation:
     verdict = compilation.verdict
     if verdict is None or verdict.safe:
         return compilation
+    kept_by: dict[str, frozenset[str]] = {}
     promises = [
-        promise if promise.kept else _advised(promise, compilation) for promise in verdict.promises
+        promise if promise.kept else _advised(promise, compilation, kept_by)
+        for promise in verdict.promises
     ]
     return replace(compilation, verdict=replace(verdict, promises=tuple(promises)))
 
 
-def _advised(promise: Promise, compilation: Compilation) -> Promise:
+def _advised(
+    promise: Promise, compilation: Compilation, kept_by: dict[str, frozenset[str]]
+) -> Promise:
+    """``kept_by`` remembers the trials made: a faster node, say, is tried once for all outputs."""
     blame = _blame(promise, compilation)
+
+    def helps(text: str, trial: Compilation) -> bool:
+        if text not in kept_by:
+            kept_by[text] = _kept(trial)
+        return promise.output in kept_by[text]
+
     found: list[str] = []
     if len(compilation.tasks) <= MOST_TASKS:
         for trials in (
             _faster_nodes(compilation, blame),
             _faster_media(compilation, blame),
             _fewer_tuples(compilation),
-            _later_deadline(compilation, promise),
         ):
-            found += next(([text] for text, trial in trials if _keeps(trial, promise)), [])
-    if not found and promise.bound is not None:
-        found = [f"a deadline of {format_duration(promise.bound)} or more"]
+            found += next(([text] for text, trial in trials if helps(text, trial)), [])
+        if not found:
+            trials = _faster_vehicle(compilation)
+            found += next(([text] for text, trial in trials if helps(text, trial)), [])
+        later = _later_deadline(compilation, promise)
+        found += next(([text] for text, trial in later if promise.output in _kept(trial)), [])
     advice = "; or ".join(found) if found else "lower rates or costs, or spread the operators"
     return replace(promise, blame=blame, advice=advice)
 
@@ -62,47 +75,58 @@ def _blame(promise: Promise, compilation: Compilation) -> str:
     return max(verdict.loads, key=lambda load: load.utilisation / load.capacity).name
 
 
-def _keeps(trial: Compilation, promise: Promise) -> bool:
+def _kept(trial: Compilation) -> frozenset[str]:
+    """The outputs whose deadline can be promised in that trial."""
     for run_pass in (rates, split, trains, deadlines, judge):
         trial = run_pass(trial)
     assert trial.verdict is not None
-    return any(p.output == promise.output and p.kept for p in trial.verdict.promises)
+    return frozenset(promise.output for promise in trial.verdict.promises if promise.kept)
 
 
 def _faster_nodes(compilation: Compilation, blame: str) -> Iterator[tuple[str, Compilation]]:
-    vehicle = compilation.vehicle
-    if all(node.name != blame for node in vehicle.nodes):
-        return
-    for factor in FACTORS:
-        nodes = tuple(
-            replace(node, rate=node.rate * factor) if node.name == blame else node
-            for node in vehicle.nodes
-        )
-        text = f"{blame} {factor:g} times as fast"
-        yield text, replace(compilation, vehicle=replace(vehicle, nodes=nodes))
+    if any(node.name == blame for node in compilation.vehicle.nodes):
+        for factor in FACTORS:
+            yield f"{blame} {factor:g} times as fast", _faster(compilation, {blame}, factor)
 
 
 def _faster_media(compilation: Compilation, blame: str) -> Iterator[tuple[str, Compilation]]:
     vehicle = compilation.vehicle
+    if any(medium.name == blame for medium in (*vehicle.buses, *vehicle.links)):
+        for factor in FACTORS:
+            yield f"{blame} {factor:g} times as fast", _faster(compilation, {blame}, factor)
+
+
+def _faster_vehicle(compilation: Compilation) -> Iterator[tuple[str, Compilation]]:
+    vehicle = compilation.vehicle
+    media = (*vehicle.buses, *vehicle.links)
+    names = {part.name for part in (*vehicle.nodes, *media)}
+    what = "all nodes, buses and links" if media else "all nodes"
     for factor in FACTORS:
-        buses = tuple(
-            replace(
-                bus,
-                bit_rate=int(bus.bit_rate * factor),
-                data_bit_rate=bus.data_bit_rate and int(bus.data_bit_rate * factor),
-            )
-            if bus.name == blame
-            else bus
-            for bus in vehicle.buses
+        yield f"{what} {factor:g} times as fast", _faster(compilation, names, factor)
+
+
+def _faster(compilation: Compilation, names: set[str], factor: float) -> Compilation:
+    """The same with these nodes, buses and links so many times as fast."""
+    vehicle = compilation.vehicle
+    nodes = tuple(
+        replace(node, rate=node.rate * factor) if node.name in names else node
+        for node in vehicle.nodes
+    )
+    buses = tuple(
+        replace(
+            bus,
+            bit_rate=int(bus.bit_rate * factor),
+            data_bit_rate=bus.data_bit_rate and int(bus.data_bit_rate * factor),
         )
-        links = tuple(
-            replace(link, speed=int(link.speed * factor)) if link.name == blame else link
-            for link in vehicle.links
-        )
-        if (buses, links) == (vehicle.buses, vehicle.links):
-            return
-        text = f"{blame} {factor:g} times as fast"
-        yield text, replace(compilation, vehicle=replace(vehicle, buses=buses, links=links))
+        if bus.name in names
+        else bus
+        for bus in vehicle.buses
+    )
+    links = tuple(
+        replace(link, speed=int(link.speed * factor)) if link.name in names else link
+        for link in vehicle.links
+    )
+    return replace(compilation, vehicle=replace(vehicle, nodes=nodes, buses=buses, links=links))
 
 
 def _fewer_tuples(compilation: Compilation) -> Iterator[tuple[str, Compilation]]:

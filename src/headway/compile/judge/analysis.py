@@ -1,21 +1,21 @@
 """The worst-case latency of every task and crossing stream, found as a least fixed point.
 
-A task's job carries a timestamp t and has the deadline t + d. ``age`` is the oldest a tuple can be where
-it stands; ``latency`` bounds finish - t. Look at a job with deadline D and at t0, the last instant before
-it without pending work of deadlines up to D. From t0 to the job's end the node runs such work only,
-besides one operator that was under way. That work entered the node at or after t0: a preceding task on
-the node has an earlier deadline, so what it had got before t0 was done. (A join's output may be older
-than the tuple that caused it and so more urgent than its preceding task; only the operator under way at
-t0 can release such work: its section is longer by that *cascade*.) An arrival at a source therefore
-counts when it is at most ``entry`` before t0, the time it may take to enter the node or to be released
-there by a timeout, and its timestamp, at most ``back`` before the arrival, is at least d before D: it falls
-in an interval of length ``(D - t0) - d + back + entry``. And none counts while ``D - t0`` is shorter than
-d less the oldest a tuple can be on entry. EDF with non-preemptive operators finishes by D plus
-the largest excess of that demand (:mod:`headway.compile.judge.demand`). A node never idles with work
-pending, so a job also finishes within a busy period of its release; the smaller bound is taken. Ages and
-entries of one node follow from latencies of others: iteration from below finds the least solution, which
-holds by induction over time.
-"""
+A task's job carries a timestamp t and has the deadline t + d. ``age`` is the oldest a tuple can
+be where it stands; ``latency`` bounds finish - t. Look at a job with deadline D and at t0, the
+last instant before it without pending work of deadlines up to D. From t0 to the job's end the
+node runs such work only, besides one operator that was under way. That work entered the node at
+or after t0: a preceding task on the node has an earlier deadline, so what it had got before t0
+was done. (A join's output may be older than the tuple that caused it and so more urgent than its
+preceding task; only the operator under way at t0 can release such work: its section is longer by
+that *cascade*.) An arrival at a source therefore counts when it is at most ``entry`` before t0,
+the time it may take to enter the node or to be released there by a timeout, and its timestamp, at
+most ``back`` before the arrival, is at least d before D: it falls in an interval of length ``(D -
+t0) - d + back + entry``. And none counts while ``D - t0`` is shorter than d less the oldest a
+tuple can be on entry. EDF with non-preemptive operators finishes by D plus the largest excess of
+that demand (:mod:`headway.compile.judge.demand`). A node never idles with work pending, so a job
+also finishes within a busy period of its release; the smaller bound is taken. Ages and entries of
+one node follow from latencies of others: iteration from below finds the least solution, which
+holds by induction over time."""
 
 from __future__ import annotations
 
@@ -61,6 +61,12 @@ class Analysis:
     """(task, entry stream) -> computation times"""
     _producers: dict[str, list[Task]] = field(default_factory=dict)
     _tasks_on: dict[str, list[Task]] = field(default_factory=dict)
+    _tasks_with: dict[str, list[Task]] = field(default_factory=dict)
+    """join -> the tasks it stands in"""
+    _tasks_after: dict[tuple[str, str], list[Task]] = field(default_factory=dict)
+    """(stream, node) -> the tasks that it enters there"""
+    _cascades: dict[str, int] = field(default_factory=dict)
+    """task -> work on its node that one execution of its last operator can release at once"""
     _crossing_of: dict[tuple[str, str], Crossing] = field(default_factory=dict)
     _messages: dict[str, list[Message]] = field(default_factory=dict)
     _entries: dict[str, dict[str, int | None]] = field(default_factory=dict)
@@ -125,6 +131,7 @@ class Analysis:
             self.flows = flows_of(self.compilation.graph, self._operator_ages())
             self.responses = media_responses(self._messages, self, self.responses, self.reasons)
             self._find_entries()
+            self._find_cascades()
             for node in self.compilation.vehicle.nodes:
                 self._solve_node(node)
             if before == (self.latency, self.responses):
@@ -141,6 +148,9 @@ class Analysis:
             for entry in task.entries:
                 work = work_of(task, entry, compilation.graph, nodes[task.node])
                 self._works[task.name, entry] = work
+                self._tasks_after.setdefault((entry, task.node), []).append(task)
+            for join in self._joins(task):
+                self._tasks_with.setdefault(join.name, []).append(task)
             self._producers.setdefault(task.operators[-1], []).append(task)
             self._tasks_on.setdefault(task.node, []).append(task)
         self._crossing_of = {(c.stream, c.receiver): c for c in compilation.crossings}
@@ -159,13 +169,13 @@ class Analysis:
         return ages
 
     def _find_entries(self) -> None:
-        """A sensor's tuple enters its node on arrival, one from elsewhere when it is received, and one that
-        waited when it is released."""
+        """A sensor's tuple enters its node on arrival, one from elsewhere when it is received,
+        and one that waited when it is released."""
         graph = self.compilation.graph
         self._entries = {name: {name: 0} for name in graph.sources}
         self._entry_ages = {name: source.age for name, source in graph.sources.items()}
         for stream in graph.order:
-            found: dict[str, int | None] = {source: 0 for source in self.flows[stream]}
+            found: dict[str, int | None] = dict.fromkeys(self.flows[stream], 0)
             oldest: list[int | None] = []
             for task in self.producers(stream):
                 for entry in task.entries:
@@ -177,7 +187,8 @@ class Analysis:
             self._entry_ages[stream] = most(oldest)
 
     def _entry_age(self, task: Task) -> int | None:
-        """The oldest a job's tuple can be when what caused it enters the node, or is released there."""
+        """The oldest a job's tuple can be when what caused it enters the node, or is released
+        there."""
         if waits(self.compilation.graph.operators[task.operators[0]]):
             return plus(self.input_age(task), self.wait(task))
         return most(
@@ -193,7 +204,8 @@ class Analysis:
         return self.compilation.placement[stream] == task.node
 
     def _release_after(self, task: Task, stream: str, source: str) -> int | None:
-        """The longest from an arrival until its tuple has entered the node or been released there."""
+        """The longest from an arrival until its tuple has entered the node or been released
+        there."""
         graph = self.compilation.graph
         if not waits(graph.operators[task.operators[0]]):
             return self._arrival_to_entry(task, stream, source)
@@ -244,23 +256,25 @@ class Analysis:
     def _section(self, task: Task) -> int:
         """How long an operator under way can hold up more urgent work, its cascade included."""
         section = max(self._works[task.name, entry].section for entry in task.entries)
-        return section + (self._cascade(task) if self.shift(task) else 0)
+        return section + (self._cascades[task.name] if self.shift(task) else 0)
 
-    def _cascade(self, task: Task) -> int:
-        """Work on this node that one execution of the task's last operator can release at once."""
+    def _find_cascades(self) -> None:
+        """Work on its node that one execution of a task's last operator can release at once, from
+        the last tasks of the query to the first."""
         graph = self.compilation.graph
-        last = graph.operators[task.operators[-1]]
-        outputs = max((most_outputs(last, stream) for stream in last.streams), default=1)
-        if isinstance(last, Join) and last.partners is not None:
-            outputs = max(outputs, self._pairs_at_once(last))
-        following = [
-            (t, self._works[t.name, last.name])
-            for t in self._tasks_on[task.node]
-            if last.name in t.entries
-        ]
-        return outputs * sum(
-            work.per_tuple + work.per_execution + self._cascade(t) for t, work in following
-        )
+        for name in reversed(graph.order):
+            for task in self.producers(name):
+                last = graph.operators[name]
+                outputs = max((most_outputs(last, stream) for stream in last.streams), default=1)
+                if isinstance(last, Join) and last.partners is not None:
+                    outputs = max(outputs, self._pairs_at_once(last))
+                following = [
+                    (self._works[after.name, name], self._cascades[after.name])
+                    for after in self._tasks_after.get((name, task.node), [])
+                ]
+                self._cascades[task.name] = outputs * sum(
+                    work.per_tuple + work.per_execution + cascade for work, cascade in following
+                )
 
     def _pairs_at_once(self, join: Join) -> int:
         """How many partners can be waiting for one tuple of the other side."""
@@ -274,8 +288,12 @@ class Analysis:
 
     def _partner_age(self, task: Task) -> int | None:
         """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
-        charged = {join.name for join in self._joins(task) if join.partners is not None}
-        sharing = [t for t in self._tasks_on[task.node] if charged & set(t.operators)]
+        sharing = [
+            other
+            for join in self._joins(task)
+            if join.partners is not None
+            for other in self._tasks_with[join.name]
+        ]
         return most([self._entry_age(t) for t in sharing])
 
     def _add_demands(self, task: Task, demands: list[Demand], pending: list[Demand]) -> str:

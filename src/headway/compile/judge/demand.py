@@ -1,8 +1,8 @@
 """How much work can come: demand-bound functions for EDF and busy periods.
 
-A :class:`Demand` is the work ``cost * curve(length + offset)`` that a class of jobs can ask for in an
-interval of some length. Sums of such step functions are evaluated at their steps, all at once.
-"""
+A :class:`Demand` is the work ``cost * curve(length + offset)`` that a class of jobs can ask for
+in an interval of some length. Sums of such step functions are evaluated at their steps, all at
+once."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ LONGEST = 3_600_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """``cost`` nanoseconds for each arrival of ``curve`` in an interval longer by ``offset``; none in
-    intervals shorter than ``least``, which cannot hold both entry and deadline of such a job."""
+    """``cost`` nanoseconds for each arrival of ``curve`` in an interval longer by ``offset``;
+    none in intervals shorter than ``least``, which cannot hold both entry and deadline of such a
+    job."""
 
     curve: ArrivalCurve
     cost: int
@@ -47,7 +48,8 @@ def utilisation(demands: Sequence[Demand]) -> float:
 
 
 def busy_period(demands: Sequence[Demand], blocking: int = 0) -> int | None:
-    """The longest time without idling: the least W with ``W = blocking + work(W)``; None if endless."""
+    """The longest time without idling: the least W with ``W = blocking + work(W)``; None if
+    endless."""
     if utilisation(demands) >= 1.0 - 1e-12:
         return None
     groups = _grouped(demands)
@@ -63,13 +65,13 @@ def busy_period(demands: Sequence[Demand], blocking: int = 0) -> int | None:
 def lateness(
     demands: Sequence[Demand], sections: Sequence[Section], starts: Sequence[int]
 ) -> list[int] | None:
-    """For each start s: the most that EDF finishes a job after its deadline, given that the interval
-    from the last instant without pending work of its urgency to its deadline is at least s long.
+    """For each start s: the most that EDF finishes a job after its deadline, given that the
+    interval from the last instant without pending work of its urgency to its deadline is at least
+    s long.
 
-    That is the largest ``work(D) + blocking(D) - D`` over lengths D >= s, where an operator blocks when
-    its job's relative deadline exceeds D (no preemption inside operators). Negative values are slack.
-    None when the demand outgrows the processor.
-    """
+    That is the largest ``work(D) + blocking(D) - D`` over lengths D >= s, where an operator
+    blocks when its job's relative deadline exceeds D (no preemption inside operators). Negative
+    values are slack. None when the demand outgrows the processor."""
     share = utilisation(demands)
     if share >= 1.0 - 1e-12:
         return None

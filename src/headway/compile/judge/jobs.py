@@ -1,9 +1,8 @@
 """Which jobs a task can get: how often, how old, how much work.
 
-Everything is told in terms of the sources' arrivals. For a stream and a source: ``count`` tuples at most
-per arrival, with timestamps at most ``back`` before the arrival (joins, windows and gathering take the
-oldest timestamp among their inputs).
-"""
+Everything is told in terms of the sources' arrivals. For a stream and a source: ``count`` tuples
+at most per arrival, with timestamps at most ``back`` before the arrival (joins, windows and
+gathering take the oldest timestamp among their inputs)."""
 
 from __future__ import annotations
 
@@ -38,9 +37,8 @@ def back_after(operator: Operator, back: int, age: int) -> int:
     """How far before its arrival the timestamp can lie that a tuple's result has.
 
     ``back`` is that of the tuple itself, ``age`` the oldest its operator's inputs can be. In one
-    execution of a gathering operator all inputs are at most ``age + timeout`` old, and it runs after
-    they arrived.
-    """
+    execution of a gathering operator all inputs are at most ``age + timeout`` old, and it runs
+    after they arrived."""
     if isinstance(operator, Join):
         return back + operator.within
     if isinstance(operator, Aggregate):
@@ -86,7 +84,8 @@ class Work:
     """Computation times of a task on its node, scheduling costs included."""
 
     per_tuple: int
-    """all a tuple can cause; for a gathering head without the part that is paid once an execution"""
+    """all a tuple can cause; for a gathering head without the part that is paid once an
+    execution"""
     per_execution: int
     """the base part of a gathering head, else 0"""
     section: int
@@ -120,9 +119,9 @@ def work_of(task: Task, entry: str, graph: Graph, node: Node) -> Work:
 def execution_curves(operator: Operator, rates: dict[str, float]) -> tuple[list[str], Rate | None]:
     """How often a gathering operator runs at most: on arrivals of which streams, and by its timer.
 
-    A run with all inputs takes a tuple of every stream, so the stream with the fewest tuples per second
-    bounds them; runs by the timer are a timeout apart. Or every tuple runs alone, where that is less.
-    """
+    A run with all inputs takes a tuple of every stream, so the stream with the fewest tuples per
+    second bounds them; runs by the timer are a timeout apart. Or every tuple runs alone, where
+    that is less."""
     timer = Rate(1, max(operator.timeout or 0, 1))
     every = sum(rates.values())
     if isinstance(operator, UserDefined | Fusion) and operator.gather is Gather.TIME:

@@ -1,8 +1,8 @@
 """Response times on buses and links: non-preemptive fixed priorities, frame by frame.
 
-A tuple that is offered while the medium is busy at its priority or above leaves before that busy period
-ends. The longest such period, one lower frame in front of it, bounds the response (after Davis et al.,
-"Controller Area Network schedulability analysis: refuted, revisited and revised").
+A tuple that is offered while the medium is busy at its priority or above leaves before that busy
+period ends. The longest such period, one lower frame in front of it, bounds the response (after
+Davis et al., "Controller Area Network schedulability analysis: refuted, revisited and revised").
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Message:
 def messages_of(
     crossings: tuple[Crossing, ...], media: dict[str, Bus | Link]
 ) -> dict[str, list[Message]]:
-    """The streams of each medium, most urgent first; one that goes to several nodes is sent once."""
+    """The streams of each medium, most urgent first; one that goes to several nodes is sent
+    once."""
     found: dict[tuple[str, str], dict[str, tuple[Crossing, int]]] = {}
     for crossing in crossings:
         for position, hop in enumerate(crossing.hops):

@@ -1,4 +1,5 @@
-"""Pass: the verdict. Loads of nodes and media, and for each output a latency bound with its derivation."""
+"""Pass: the verdict. Loads of nodes and media, and for each output a latency bound with its
+derivation."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from headway.compile.compilation import Compilation
 from headway.compile.judge.analysis import Analysis, plus
 from headway.compile.load import operator_load, stream_load
 from headway.model.operators import Aggregate
-from headway.model.plan import Load, LatencyStep, Promise, Task, Verdict
+from headway.model.plan import LatencyStep, Load, Promise, Task, Verdict
 from headway.model.query import Criticality, Output
 from headway.model.routes import architecture_of
 from headway.model.vehicle import Bus
@@ -135,9 +136,8 @@ def _reason(output: Output, analysis: Analysis) -> str:
                 continue
             for entry in task.entries:
                 crossing = analysis.crossing(entry, task.node)
-                for hop in crossing.hops if crossing else ():
-                    if hop.name in analysis.reasons:
-                        causes.append(analysis.reasons[hop.name])
+                hops = crossing.hops if crossing else ()
+                causes += [analysis.reasons[h.name] for h in hops if h.name in analysis.reasons]
                 pending.append(entry)
             if (reason := analysis.reasons.get(task.node)) is not None:
                 causes.append(reason)

@@ -7,7 +7,6 @@ from enum import StrEnum
 
 from headway.model.cost import Cost
 
-
 ONLY_PORT = "input"
 """The port of an operator with one input; a Union's ports are ``input1``, ``input2``, ..."""
 
@@ -33,10 +32,9 @@ class Input:
 class OperatorBase:
     """The common part of all operators. An operator's output stream carries the operator's name.
 
-    ``selectivity`` is the long-run mean of outputs per input, used for loads; ``most_outputs`` is the
-    most a single input can cause, used for promises. A ``timeout`` (nanoseconds) bounds how long an
-    operator with several inputs waits for the others once one is there.
-    """
+    ``selectivity`` is the long-run mean of outputs per input, used for loads; ``most_outputs`` is
+    the most a single input can cause, used for promises. A ``timeout`` (nanoseconds) bounds how
+    long an operator with several inputs waits for the others once one is there."""
 
     name: str
     inputs: tuple[Input, ...]

@@ -13,8 +13,9 @@ from headway.model.schema import Schema
 
 @dataclass(frozen=True, kw_only=True)
 class Fusion(OperatorBase):
-    """``object_key`` and ``sensor_key`` are columns that every input has, or None: a single object, and
-    the input port as the sensor. ``front`` and ``rear`` are the windows' lengths of sensing time."""
+    """``object_key`` and ``sensor_key`` are columns that every input has, or None: a single
+    object, and the input port as the sensor. ``front`` and ``rear`` are the windows' lengths of
+    sensing time."""
 
     implementation: str
     schema: Schema

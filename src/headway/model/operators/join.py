@@ -15,12 +15,13 @@ from headway.model.operators.base import OperatorBase
 
 @dataclass(frozen=True, kw_only=True)
 class Join(OperatorBase):
-    """Pairs with ``|t_left - t_right| <= within`` whose ``keys`` (left column, right column) are equal.
+    """Pairs with ``|t_left - t_right| <= within`` whose ``keys`` (left column, right column) are
+    equal.
 
     ``where`` narrows further; expressions name columns by port: ``radar.x + own.x``. Without
-    ``columns`` all columns of both sides go out. ``partners`` (port, n) declares that a tuple of that
-    port finds at most n partners: so many pairs come of it in all, whichever side comes last.
-    """
+    ``columns`` all columns of both sides go out. ``partners`` (port, n) declares that a tuple of
+    that port finds at most n partners: so many pairs come of it in all, whichever side comes
+    last."""
 
     within: int
     keys: tuple[tuple[str, str], ...] = ()

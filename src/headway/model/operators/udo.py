@@ -13,8 +13,8 @@ Parameter = bool | int | float | str
 
 @dataclass(frozen=True, kw_only=True)
 class UserDefined(OperatorBase):
-    """``implementation`` is ``module:Class``. With a timeout the class is called when every input has a
-    tuple or the time is up; without one it is called for each tuple as it comes."""
+    """``implementation`` is ``module:Class``. With a timeout the class is called when every input
+    has a tuple or the time is up; without one it is called for each tuple as it comes."""
 
     implementation: str
     schema: Schema

@@ -1,4 +1,5 @@
-"""Run-time scheduling policies, one file each. A new one is a file here and an entry in ``POLICIES``."""
+"""Run-time scheduling policies, one file each. A new one is a file here and an entry in
+``POLICIES``."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
 
 
 class FifoPlus(Policy):
-    """Tuples in order of arrival, each to its end; at a branch the path to the shorter deadline first."""
+    """Tuples in order of arrival, each to its end; at a branch the path to the shorter deadline
+    first."""
 
     name = "fifo+"
     summary = "tuples in order of arrival, the branch to the shorter deadline first"

@@ -8,9 +8,8 @@ from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
 class MinCostPlus(Policy):
     """Operators in topological order, from the front again whenever a tuple arrives.
 
-    The front-most operator with waiting tuples always goes first, so that each operator works off its
-    whole queue once it has its turn.
-    """
+    The front-most operator with waiting tuples always goes first, so that each operator works off
+    its whole queue once it has its turn."""
 
     name = "mc+"
     summary = "operators in topological order, from the front again at every new tuple"

@@ -1,9 +1,9 @@
 """What a run-time scheduling policy is: a unit of scheduling and an order of ready jobs.
 
-A *unit* is what is scheduled as one: a train of operators or a single operator. A job is a unit with a
-tuple. The kernel always runs the ready job with the least key; equal keys go in order of release. A
-preemptive policy is asked again after every operator, others only when a job has ended.
-"""
+A *unit* is what is scheduled as one: a train of operators or a single operator. A job is a unit
+with a tuple. The kernel always runs the ready job with the least key; equal keys go in order of
+release. A preemptive policy is asked again after every operator, others only when a job has
+ended."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
 
 
 class StreamEdf(Policy):
-    """The train whose last operator has the earliest absolute deadline; preemption between operators."""
+    """The train whose last operator has the earliest absolute deadline; preemption between
+    operators."""
 
     name = "s-edf"
     summary = "earliest deadline first over operator trains, preemption between operators"

@@ -1,0 +1,65 @@
+"""The loader's form, on a made-up segment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headway.errors import FileError
+from headway.sources.comma2k19 import load_segment
+from headway.sources.geodesy import geodetic_to_ecef
+
+
+def save(path: Path, array: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        np.save(file, np.asarray(array))
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Two points 10 m apart to the north, at the equator, and two fixes on them."""
+    latitudes = np.array([0.0, 10 / 110_574.3])
+    ecef = geodetic_to_ecef(latitudes, np.zeros(2), np.zeros(2))
+    fixes = np.zeros((2, 6))
+    fixes[:, 0], fixes[:, 2] = latitudes, 10.0
+    save(tmp_path / "global_pose/frame_times", [1.0, 2.0])
+    save(tmp_path / "global_pose/frame_positions", ecef)
+    save(tmp_path / "global_pose/frame_velocities", ecef * 0 + [0.0, 0.0, 10.0])
+    save(tmp_path / "processed_log/GNSS/live_gnss_ublox/t", [1.0, 2.0])
+    save(tmp_path / "processed_log/GNSS/live_gnss_ublox/value", fixes)
+    save(tmp_path / "processed_log/CAN/speed/t", [1.0000004, 1.5])
+    save(tmp_path / "processed_log/CAN/speed/value", [[10.0], [10.0]])
+    return tmp_path
+
+
+def test_everything_is_on_one_map(directory: Path) -> None:
+    segment = load_segment(directory)
+    assert segment.speed.times.tolist() == [1_000_000, 1_500_000]
+    np.testing.assert_allclose(segment.gnss.position, segment.reference.position, atol=1e-6)
+    np.testing.assert_allclose(segment.reference.position, [[0, 0], [0, 10]], atol=1e-3)
+    np.testing.assert_allclose(segment.reference.velocity, [[0, 10], [0, 10]], atol=1e-6)
+    middle = segment.reference.position_at(np.array([1_500_000]))
+    np.testing.assert_allclose(middle, [[0, 5]], atol=1e-3)
+
+
+def test_a_missing_file_is_named(directory: Path) -> None:
+    (directory / "processed_log/CAN/speed/t").unlink()
+    with pytest.raises(FileError, match=r"CAN/speed/t is not a readable NumPy file"):
+        load_segment(directory)
+
+
+def test_no_code_is_run_from_a_file(directory: Path) -> None:
+    path = directory / "global_pose/frame_times"
+    with path.open("wb") as file:
+        np.save(file, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(FileError, match=r"frame_times is not a readable NumPy file"):
+        load_segment(directory)
+
+
+def test_a_wrong_shape_is_named(directory: Path) -> None:
+    save(directory / "global_pose/frame_positions", [1.0, 2.0])
+    with pytest.raises(FileError, match=r"got an array of float64 with shape \(2,\); expected"):
+        load_segment(directory)
