@@ -167,40 +167,49 @@ def test_the_columns_of_the_example() -> None:
             {"gps": schema(x="double"), "speed": schema(w="double")},
             OWN,
             {},
-            "sdfo.inputs.gps: input 'gps' has no column 'y'; got columns x; "
+            "inputs.gps: input 'gps' has no column 'y'; got columns x; "
             "add it to the input's schema\n"
-            "sdfo.inputs.speed: input 'speed' has no column 'v'; got columns w; "
+            "inputs.speed: input 'speed' has no column 'v'; got columns w; "
             "add it to the input's schema",
         ),
         (
             {"gps": schema(x="string", y="double"), "speed": SPEED},
             OWN,
             {},
-            "sdfo.inputs.gps: column 'x' of input 'gps' has the wrong type; got string; "
+            "inputs.gps: column 'x' of input 'gps' has the wrong type; got string; "
             "make it a number",
         ),
         (
             {"gps": GPS, "odometer": SPEED},
             OWN,
             {},
-            "sdfo.inputs: this operator needs the inputs gps and speed; got gps, odometer",
+            "inputs: this operator needs the inputs gps and speed; got gps, odometer",
         ),
         (
             {"gps": GPS, "speed": SPEED},
             schema(at="double", colour="string"),
             {},
-            "sdfo.schema: column 'at' has the wrong type; got double; make it timestamp\n"
-            "sdfo.schema: a fusion operator has nothing to put into column 'colour'; it can give: "
+            "schema: column 'at' has the wrong type; got double; make it timestamp\n"
+            "schema: a fusion operator has nothing to put into column 'colour'; it can give: "
             "id, sensor, own, at, x, y, vx, vy, var_x, var_y, var_vx, var_vy, speed, heading, conf",
+        ),
+        (
+            {"gps": GPS, "speed": SPEED},
+            schema(id="string", sensor="string(2)"),
+            {},
+            "schema: column 'id' cannot hold the objects' keys; got string; "
+            "the keys are whole numbers\n"
+            "schema: column 'sensor' is too short for 'own'; got string(2); "
+            "make it longer, or set the parameter 'sensor'",
         ),
         (
             {"gps": GPS, "speed": SPEED},
             OWN,
             {"colour": 3, "speed_variance": -1},
-            "sdfo.parameters.colour: unknown parameter; there are: acceleration_variance, "
+            "parameters.colour: unknown parameter; there are: acceleration_variance, "
             "position_variance, speed_variance, scale_variance, heading_variance, "
             "velocity_variance, least_speed, id, sensor\n"
-            "sdfo.parameters.speed_variance: must be a positive number; got -1",
+            "parameters.speed_variance: must be a positive number; got -1",
         ),
     ],
 )

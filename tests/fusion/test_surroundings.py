@@ -91,31 +91,31 @@ PLAIN = schema(id="bigint", x="double", y="double", var_pos="double")
         (
             {"all": PLAIN},
             "id",
-            "sdfo.inputs: no input tells which vehicle is our own; "
+            "inputs: no input tells which vehicle is our own; "
             "add a boolean column 'own' to one, or the parameter 'own_id'",
         ),
         (
             {"all": SEEN},
             None,
-            "sdfo.object: this operator needs to know which object a tuple is about; "
+            "object: this operator needs to know which object a tuple is about; "
             "name the column, such as 'object: id'",
         ),
         (
             {"all": PLAIN},
             "x",
-            "sdfo.object: input 'all' needs a column 'x' of type string, int, bigint or boolean "
+            "object: input 'all' needs a column 'x' of type string, int, bigint or boolean "
             "to tell objects apart; got a double",
         ),
         (
             {"a": SEEN, "b": schema(id="string", x="double", y="double", var_pos="double")},
             "id",
-            "sdfo.object: column 'id' is a string in some inputs and a number in others; "
+            "object: column 'id' is a string in some inputs and a number in others; "
             "give it the same type in all",
         ),
         (
             {"all": schema(id="bigint", own="boolean", x="double", y="double", var_x="double")},
             "id",
-            "sdfo.inputs.all: input 'all' has no column 'var_y' or 'var_pos'; "
+            "inputs.all: input 'all' has no column 'var_y' or 'var_pos'; "
             "got columns id, own, x, y, var_x; add it to the input's schema",
         ),
     ],
@@ -129,5 +129,5 @@ def test_what_is_wrong_is_said(
 
 
 def test_windows_are_needed() -> None:
-    with pytest.raises(QueryError, match=r"sdfo\.rear: a fusion operator needs the length"):
+    with pytest.raises(QueryError, match=r"rear: a fusion operator needs the length"):
         SurroundingsFusion().open(context({"all": SEEN}, AROUND, rear=-1, object_key="id"))

@@ -99,15 +99,7 @@ def arrivals_of(gaps: list[tuple[int, float | None]]) -> list[tuple[int, Row]]:
     now, arrivals = 0, []
     for gap, value in gaps:
         now += gap
-        arrivals.append(
-            (
-                now,
-                (
-                    now,
-                    value,
-                ),
-            )
-        )
+        arrivals.append((now, (now, value)))
     return arrivals
 
 

@@ -29,7 +29,7 @@ def executions(operator: Operator, input_rates: Sequence[float]) -> float:
     every_tuple = sum(input_rates)
     if operator.timeout is None or not isinstance(operator, UserDefined | Fusion):
         return every_tuple
-    expiries = SECOND / operator.timeout
+    expiries = SECOND / max(operator.timeout, 1)
     if operator.gather is Gather.TIME:
         return min(every_tuple, expiries)
     return min(every_tuple, min(input_rates, default=0.0) + expiries)

@@ -72,13 +72,14 @@ def form_tasks(
 
 
 def inner_streams(graph: Graph, placement: Mapping[str, str]) -> set[str]:
-    """The streams that stay inside a train."""
+    """The streams that stay inside a train: to one operator, by one port, on the same node."""
     inner = set()
     for name in graph.order:
         if graph.out_degree(name) != 1 or not graph.consumers[name]:
             continue
         consumer = graph.operators[graph.consumers[name][0]]
-        if placement[consumer.name] == placement[name] and not waits(consumer):
+        one_port = consumer.streams.count(name) == 1
+        if placement[consumer.name] == placement[name] and one_port and not waits(consumer):
             inner.add(name)
     return inner
 

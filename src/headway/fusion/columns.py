@@ -42,7 +42,7 @@ def window(context: OperatorContext, name: str) -> int:
         raise QueryError(
             Problem(
                 f"a fusion operator needs the length of its {name} window",
-                at=f"{context.name}.{name}",
+                at=name,
                 got=repr(length),
                 want="give a duration, such as '1 s'",
             )
@@ -65,7 +65,7 @@ def check_keys(context: OperatorContext) -> None:
                     Problem(
                         f"input {port!r} needs a column {column!r} of type string, int, bigint or "
                         f"boolean to tell {what}s apart",
-                        at=f"{context.name}.{what}",
+                        at=what,
                         got=f"a {field.type.value}" if field else f"columns {schema.describe()}",
                     )
                 )
@@ -75,7 +75,7 @@ def check_keys(context: OperatorContext) -> None:
             problems.append(
                 Problem(
                     f"column {column!r} is a string in some inputs and a number in others",
-                    at=f"{context.name}.{what}",
+                    at=what,
                     want="give it the same type in all",
                 )
             )
@@ -126,7 +126,7 @@ class Columns:
             raise QueryError(
                 Problem(
                     f"this operator needs the inputs {' and '.join(names)}",
-                    at=f"{self._context.name}.inputs",
+                    at="inputs",
                     got=", ".join(self._context.inputs) or "none",
                 )
             )
@@ -136,9 +136,7 @@ class Columns:
             raise QueryError(self._problems)
 
     def _complain(self, port: str, what: str, got: str, want: str) -> None:
-        self._problems.append(
-            Problem(what, at=f"{self._context.name}.inputs.{port}", got=got, want=want)
-        )
+        self._problems.append(Problem(what, at=f"inputs.{port}", got=got, want=want))
 
 
 def positive_parameters(
@@ -148,7 +146,7 @@ def positive_parameters(
     problems: list[Problem] = []
     known = (*defaults, *others)
     for name, value in context.parameters.items():
-        at = f"{context.name}.parameters.{name}"
+        at = f"parameters.{name}"
         if name not in known:
             problems.append(
                 Problem("unknown parameter", at=at, want=f"there are: {', '.join(known)}")

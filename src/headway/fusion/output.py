@@ -38,7 +38,8 @@ from the x axis towards y) are those of its velocity; ``conf`` is
 class Output:
     """Makes rows. They take the oldest input's timestamp (None in front), as the model has it."""
 
-    def __init__(self, context: OperatorContext, sensor: str) -> None:
+    def __init__(self, context: OperatorContext, sensor: str, text_key: bool) -> None:
+        """``text_key``: whether objects' keys are text."""
         names = list(COLUMNS)
         aliases = {
             context.windows.get("object_key"): "id",
@@ -53,7 +54,7 @@ class Output:
                 problems.append(
                     Problem(
                         f"a fusion operator has nothing to put into column {field.name!r}",
-                        at=f"{context.name}.schema",
+                        at="schema",
                         want=f"it can give: {', '.join(names)}",
                     )
                 )
@@ -61,9 +62,27 @@ class Output:
                 problems.append(
                     Problem(
                         f"column {field.name!r} has the wrong type",
-                        at=f"{context.name}.schema",
+                        at="schema",
                         got=field.type.value,
                         want=f"make it {' or '.join(COLUMNS[name])}",
+                    )
+                )
+            elif name == "id" and (field.type is DataType.STRING) != text_key:
+                problems.append(
+                    Problem(
+                        f"column {field.name!r} cannot hold the objects' keys",
+                        at="schema",
+                        got=field.type.value,
+                        want=f"the keys are {'text' if text_key else 'whole numbers'}",
+                    )
+                )
+            elif name == "sensor" and len(sensor.encode()) > field.size_bytes:
+                problems.append(
+                    Problem(
+                        f"column {field.name!r} is too short for {sensor!r}",
+                        at="schema",
+                        got=field.describe(),
+                        want="make it longer, or set the parameter 'sensor'",
                     )
                 )
             else:

@@ -27,6 +27,7 @@ from headway.fusion.operator import SINGLE_OBJECT, SensorFusion
 from headway.fusion.output import Output
 from headway.fusion.state import FilterState, SpeedScale, start
 from headway.fusion.track import Key, Measurement
+from headway.model.schema import DataType
 from headway.model.user_operator import OperatorContext, Row
 
 PARAMETERS = {
@@ -93,7 +94,11 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
             self._degrees = field.unit in ("deg", "°") or (self._clockwise and field.unit != "rad")
         own_id = context.parameters.get("id", 0)
         self._id: Key = own_id if isinstance(own_id, str | int) else int(own_id)
-        self._output = Output(context, str(context.parameters.get("sensor", "own")))
+        sensor = str(context.parameters.get("sensor", "own"))
+        object_key = context.windows.get("object_key")
+        key = None if object_key is None else context.inputs["gps"].find(object_key)
+        text_key = isinstance(self._id, str) if key is None else key.type is DataType.STRING
+        self._output = Output(context, sensor, text_key)
         self._acceleration_variance = self.settings["acceleration_variance"]
         self._scale_drift = self.settings["scale_variance"] / SCALE_MEMORY
 

@@ -74,7 +74,7 @@ class SurroundingsFusion(SensorFusion[Sighting]):
             raise QueryError(
                 Problem(
                     "this operator needs to know which object a tuple is about",
-                    at=f"{context.name}.object",
+                    at="object",
                     want="name the column, such as 'object: id'",
                 )
             )
@@ -89,11 +89,14 @@ class SurroundingsFusion(SensorFusion[Sighting]):
             raise QueryError(
                 Problem(
                     "no input tells which vehicle is our own",
-                    at=f"{context.name}.inputs",
+                    at="inputs",
                     want="add a boolean column 'own' to one, or the parameter 'own_id'",
                 )
             )
-        self._output = Output(context, str(context.parameters.get("sensor", "fused")))
+        key = next(iter(context.inputs.values())).find(object_key)
+        text_key = key is not None and key.type is DataType.STRING
+        sensor = str(context.parameters.get("sensor", "fused"))
+        self._output = Output(context, sensor, text_key)
 
     def read(self, port: str, row: Row) -> Sighting | None:
         places = self._columns[port]

@@ -57,6 +57,11 @@ class UserOperator(ABC):
         """One execution whose timeout is over; some ports are empty."""
         return self.process(inputs, now)
 
+    def take_refused(self) -> Sequence[tuple[str, str, Row]]:
+        """Tuples it could not use, since the last call: (reason, port, row). The engine puts them
+        on the side output; a reason of ``late`` counts them as late."""
+        return ()
+
     def snapshot(self) -> State:
         """The state as plain data; an operator without state has none."""
         return {}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from headway.model.plan import Plan
 from headway.model.query import Criticality
+from headway.runtime.core import Core, Sink
 from headway.runtime.kernel import Arrival, Kernel
 from headway.runtime.operators.base import DropKind, Dropped, Row
+from headway.runtime.program import build_program
 from headway.runtime.results import OutputRecord, SideOutput, Summary
 from headway.runtime.trace import Trace
-from headway.runtime.units import Program, build_program
+from headway.runtime.units import Program
 from headway.schedule.online import Policy, policy_named
 
 OutputCallback = Callable[[str, Row, int], None]
@@ -24,14 +26,13 @@ class RunResult:
     outputs: dict[str, OutputRecord]
     side: SideOutput
     trace: Trace
-    kernel: Kernel
-    arrived: int
+    kernel: Core
 
     def summary(self) -> Summary:
         kernel = self.kernel
         return Summary(
             outputs=tuple(record.summary() for record in self.outputs.values()),
-            arrived=self.arrived,
+            arrived=kernel.arrived,
             shed=self.side.count(DropKind.SHED),
             late=self.side.count(DropKind.LATE),
             rejected=self.side.count(DropKind.REJECTED),
@@ -78,15 +79,6 @@ class Engine:
         }
         side = SideOutput()
         trace = Trace(kept=self.keep_trace)
-        follow = self.on_output
-
-        def take(output: str, row: Row, completed: int) -> None:
-            if self.keep_outputs:
-                record = outputs[output]
-                record.rows.append(row)
-                record.completed.append(completed)
-            if follow is not None:
-                follow(output, row, completed)
 
         def drop(dropped: Dropped, now: int) -> None:
             side.dropped.append((now, dropped))
@@ -95,24 +87,26 @@ class Engine:
             self.plan,
             self._program,
             self._policy,
-            on_output=take,
+            sinks={name: self._sink(record) for name, record in outputs.items()},
             on_drop=drop,
             trace=trace,
             partitioned=self.partitioned,
         )
-        counter = _Counter(arrivals)
-        kernel.run(counter)
-        return RunResult(outputs, side, trace, kernel, counter.count)
+        kernel.run(arrivals)
+        return RunResult(outputs, side, trace, kernel)
 
+    def _sink(self, record: OutputRecord) -> Sink:
+        follow, name = self.on_output, record.name
+        add_row, add_time = record.rows.append, record.completed.append
 
-class _Counter:
-    """Counts what it passes on."""
+        def keep(row: Row, completed: int) -> None:
+            add_row(row)
+            add_time(completed)
 
-    def __init__(self, arrivals: Iterable[Arrival]) -> None:
-        self._arrivals = arrivals
-        self.count = 0
+        def tell(row: Row, completed: int) -> None:
+            if self.keep_outputs:
+                keep(row, completed)
+            if follow is not None:
+                follow(name, row, completed)
 
-    def __iter__(self) -> Iterator[Arrival]:
-        for arrival in self._arrivals:
-            self.count += 1
-            yield arrival
+        return keep if follow is None and self.keep_outputs else tell

@@ -15,7 +15,7 @@ from headway.errors import DataError
 from headway.model.query import Source
 from headway.model.time import MICROSECOND
 from headway.runtime.operators.base import DropKind, Dropped, Row, SideList, State
-from headway.runtime.operators.conform import conform_function
+from headway.runtime.operators.conform import conform_function, fits_function
 from headway.runtime.shedder import Shedder
 
 
@@ -32,8 +32,11 @@ class Ingest(SideList):
     def __init__(self, source: Source) -> None:
         super().__init__(source.name)
         self._conform = conform_function(source.schema)
+        self.fits = fits_function(source.schema)
         self._lateness = source.lateness // MICROSECOND
         self._newest: int | None = None
+        self.announced: int | None = None
+        """the release that the engine has been told of"""
         self.shedder = (
             Shedder(source.name, source.shedder, source.schema)
             if source.shedder is not None
@@ -50,8 +53,8 @@ class Ingest(SideList):
             self.drop(DropKind.REJECTED, kept, str(error))
             return []
         if self.shedder is None:
-            return [Entering(row, self._mark(row))]
-        return [Entering(one, self._mark(one)) for one in self.shedder.offer(row, now)]
+            return [Entering(row, self.mark(row[0]))]
+        return [Entering(one, self.mark(one[0])) for one in self.shedder.offer(row, now)]
 
     def due(self) -> int | None:
         """When :meth:`release` is to be called; None if nothing is held."""
@@ -61,10 +64,11 @@ class Ingest(SideList):
         """What the shedder held back until now."""
         if self.shedder is None:
             return []
-        return [Entering(row, self._mark(row)) for row in self.shedder.release(now)]
+        return [Entering(row, self.mark(row[0])) for row in self.shedder.release(now)]
 
-    def _mark(self, row: Row) -> bool:
-        timestamp, newest = row[0], self._newest
+    def mark(self, timestamp: int) -> bool:
+        """Whether a tuple that enters now is late; moves the source's time."""
+        newest = self._newest
         if newest is None or timestamp > newest:
             self._newest = timestamp
             return False

@@ -14,14 +14,14 @@ from typing import Any
 from headway.model.plan import HopKind, Plan
 from headway.model.routes import architecture_of
 from headway.model.wire import frame_times
+from headway.runtime.core import DELIVERY
 
 Schedule = Callable[[int, int, Callable[[Any], None], Any], None]
 """(time, kind, function, argument): calls the function then"""
 Deliver = Callable[[str, str, Any], None]
 """(stream, node, message): the message has reached the node"""
-
-DELIVERY = 2
-"""kind of a delivery among the happenings of one instant: after finishes and arrivals"""
+OnFrame = Callable[[str, str, Any, int, int, int], None]
+"""(medium, stream, message, its time, its place, how many there are): a frame begins"""
 
 
 @dataclass(slots=True)
@@ -60,9 +60,13 @@ class Medium:
         if not self._waiting:
             return
         entry = heappop(self._waiting)
-        time = self._network.branches[entry[3], self.name].frames[entry[2]]
+        frames = self._network.branches[entry[3], self.name].frames
+        time = frames[entry[2]]
         self._busy = True
         self.carried += time
+        if self._network.on_frame is not None:
+            stream, message = entry[3], entry[4]
+            self._network.on_frame(self.name, stream, message, time, entry[2], len(frames))
         self._network.after(time, self._sent, entry)
 
     def _sent(self, entry: tuple[int, int, int, str, Any]) -> None:
@@ -81,15 +85,27 @@ class Network:
     """All media of a vehicle and the ways of the crossing streams."""
 
     def __init__(
-        self, plan: Plan, now: Callable[[], int], schedule: Schedule, deliver: Deliver
+        self,
+        plan: Plan,
+        now: Callable[[], int],
+        schedule: Schedule,
+        deliver: Deliver,
+        on_frame: OnFrame | None = None,
     ) -> None:
+        self.on_frame = on_frame
         self._now, self._schedule, self._deliver = now, schedule, deliver
         known = architecture_of(plan.vehicle).media
         self.media = {name: Medium(name, self) for name in known}
         self.branches: dict[tuple[str, str], Branch] = {}
         self.first: dict[str, list[str]] = {}
         """stream -> the media it enters from its own node"""
+        self.last_receiver: dict[str, str] = {}
+        """stream -> the node farthest away: when it has a tuple, all have it"""
+        farthest: dict[str, int] = {}
         for crossing in plan.crossings:
+            if crossing.delay >= farthest.get(crossing.stream, 0):
+                farthest[crossing.stream] = crossing.delay
+                self.last_receiver[crossing.stream] = crossing.receiver
             before: Branch | None = None
             delay = 0
             for hop in crossing.hops:

@@ -11,6 +11,9 @@ import numpy as np
 from headway.model.time import MICROSECOND
 from headway.runtime.operators.base import Dropped, Row
 
+Latencies = np.ndarray[tuple[int], np.dtype[np.int64]]
+"""Nanoseconds from sensing to insertion in the output stream."""
+
 
 class OutputTuple(NamedTuple):
     """A tuple of an output stream and how it stands to its deadline (all times in ns)."""
@@ -48,7 +51,7 @@ class OutputRecord:
             yield OutputTuple(row, completed, row[0] * MICROSECOND + self.relative_deadline)
 
     @property
-    def latencies(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def latencies(self) -> Latencies:
         sensed = np.fromiter((row[0] for row in self.rows), dtype=np.int64, count=len(self.rows))
         return np.array(self.completed, dtype=np.int64) - sensed * MICROSECOND
 
@@ -57,13 +60,16 @@ class OutputRecord:
         return int((self.latencies > self.relative_deadline).sum())
 
     def summary(self) -> OutputSummary:
-        latencies = self.latencies
+        return self.summary_of(self.latencies)
+
+    def summary_of(self, latencies: Latencies) -> OutputSummary:
+        """The summary of an output like this one with these latencies, of several runs, say."""
         some = len(latencies) > 0
         median, high = np.percentile(latencies, [50, 99]) if some else (0.0, 0.0)
         return OutputSummary(
             output=self.name,
             tuples=len(latencies),
-            misses=self.misses,
+            misses=int((latencies > self.relative_deadline).sum()),
             deadline=self.relative_deadline,
             hard=self.hard,
             weight=self.weight,

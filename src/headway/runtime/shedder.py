@@ -19,8 +19,7 @@ from typing import Any
 from headway.expressions import Scope, check, compile_value
 from headway.model.query import Decide, LoadShedder
 from headway.model.schema import Schema
-from headway.runtime.operators.base import DropKind, Dropped, Row, SideList, State
-from headway.runtime.operators.fused import failure
+from headway.runtime.operators.base import DropKind, Dropped, Row, SideList, State, failure
 
 Rank = tuple[int, Any]
 Held = tuple[Rank, int, Any, Row]

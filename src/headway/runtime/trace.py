@@ -12,7 +12,8 @@ import pyarrow as pa
 
 
 class EventKind(IntEnum):
-    """Kinds of events; ``start`` to ``end`` is a run of operators, all others are instants."""
+    """Kinds of events; ``start`` to ``end`` is a run of operators or a frame on a bus or link, all
+    others are instants."""
 
     RUN = 0
     PREEMPT = 1
@@ -27,10 +28,13 @@ class EventKind(IntEnum):
     SEND = 10
     RECEIVE = 11
     RELEASE = 12
+    FRAME = 13
+    BEHIND = 14
 
 
 Event = tuple[int, int, int, str, str, str, int, int, int]
-"""(kind, start, end, node, core or medium, what, job, first operator, operators run)"""
+"""(kind, start, end, node, core or medium, what, job, first operator, operators run); of a frame:
+its stream, the arrival number of the tuple, its place among the frames, their number"""
 
 COLUMNS = ("kind", "start", "end", "node", "place", "what", "job", "first", "ran")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headway.compile.deadlines import with_deadlines
-from headway.compile.trains import form_tasks
 from headway.model.cost import Cost
 from headway.model.graph import Graph, graph_of
 from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefined
@@ -18,9 +16,8 @@ from headway.runtime.operators.build import build_stateful, steps_of
 from headway.runtime.operators.custom import CustomOperator
 from headway.runtime.operators.fused import Fused
 from headway.runtime.operators.gather import Gathering
-from headway.runtime.static_order import StaticOrder, static_order
-from headway.schedule.online import Policy, UnitFacts
-from headway.schedule.online.policy import KeyFunction
+from headway.runtime.static_order import StaticOrder
+from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
 
 FREE = Cost(0)
 
@@ -40,6 +37,13 @@ class Step:
 
 
 @dataclass(slots=True, eq=False)
+class Flight:
+    """A job or message under way; ``landed`` when it is done."""
+
+    landed: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class Unit:
     """A train (or operator) on a node. ``key`` orders its jobs; ``cost`` is that of one tuple
     through all of it; ``spent[n]`` the time when n of its operators ran."""
@@ -56,17 +60,23 @@ class Unit:
     base_cost: int = 0
     item_cost: int = 0
     between_items: bool = False
+    name: str = field(init=False)
     cost: int = field(init=False)
     spent: tuple[int, ...] = field(init=False)
     whole: Fused | None = field(init=False)
     """the one fused function that is the whole train, for the fast way"""
     stream: str = field(init=False)
+    free: bool = field(init=False)
+    """whether its jobs take no time at all"""
     ran: list[int] = field(init=False)
     """how many tuples ran through n operators, by n (for the fast way)"""
-    watched: tuple[Aggregating, ...] = ()
-    """aggregates behind this unit, whose windows must not close before its jobs are done"""
+    flights: list[tuple[int, int, Flight]] | None = None
+    """(timestamp, number, job under way) as a heap, if windows after it must wait for its jobs"""
+    oldest: tuple[int, bool] | None = None
+    """timestamp and late mark of the oldest tuple in the batch being gathered"""
 
     def __post_init__(self) -> None:
+        self.name = self.task.name
         total = [0]
         for cost in self.costs:
             total.append(total[-1] + cost)
@@ -75,34 +85,12 @@ class Unit:
         alone = len(self.steps) == 1 and self.gathering is None
         self.whole = self.steps[0].fused if alone else None
         self.stream = self.task.operators[-1]
+        self.free = self.cost == 0
         self.ran = [0] * (len(self.costs) + 1)
-
-    @property
-    def name(self) -> str:
-        return self.task.name
 
     @property
     def operators(self) -> tuple[str, ...]:
         return self.task.operators
-
-
-@dataclass(slots=True, eq=False)
-class Aggregating:
-    """An aggregate and what its windows wait for."""
-
-    unit: Unit
-    operator: StatefulOperator
-    sources: tuple[str, ...]
-    flights: list[tuple[int, int, Flight]] = field(default_factory=list)
-    """(timestamp, number, job under way) of the units before it, as a heap"""
-    told: int | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Flight:
-    """A job or message under way; ``landed`` when it is done."""
-
-    landed: bool = False
 
 
 @dataclass(slots=True)
@@ -115,26 +103,22 @@ class Program:
     entering: dict[tuple[str, str], list[tuple[Unit, str]]]
     """(stream, node) -> the units there that it enters, and by which port"""
     stateful: dict[str, StatefulOperator]
-    aggregates: list[Aggregating]
+    windows: Windows
     nodes: dict[str, Node]
 
 
-def build_program(plan: Plan, policy: Policy, *, charged: bool = True) -> Program:
-    """The units of all nodes. ``charged`` off gives every operator the cost nothing: the meaning
-    of the query (design: a run on an infinitely fast machine)."""
+def assemble(
+    plan: Plan, policy: Policy, tasks: Sequence[Task], order: StaticOrder, *, charged: bool = True
+) -> Program:
+    """The units that run these tasks. ``charged`` off gives every operator the cost nothing."""
     graph = graph_of(plan.query)
     schemas = dict(plan.schemas)
-    placement = dict(plan.placement)
     nodes = {node.name: node for node in plan.vehicle.nodes}
-    tasks = with_deadlines(
-        form_tasks(graph, placement, plan.vehicle, fuse=policy.fuse), graph, plan.crossings
-    )
     stateful = {
         name: build_stateful(operator, schemas)
         for name, operator in graph.operators.items()
         if isinstance(operator, Join | Aggregate | UserDefined | Fusion)
     }
-    order = static_order(graph, tasks)
 
     def cost_of(operator: Operator, node: Node) -> Cost:
         return (operator.cost or FREE) if charged else FREE
@@ -154,7 +138,7 @@ def build_program(plan: Plan, policy: Policy, *, charged: bool = True) -> Progra
         units=units,
         entering=entering,
         stateful=stateful,
-        aggregates=_aggregates(graph, units, stateful),
+        windows=windows_of(graph, units, stateful),
         nodes=nodes,
     )
 
@@ -205,39 +189,48 @@ def _unit(
         unit.base_cost = cost.of(0, node.speed)
         unit.item_cost = cost.of(1, node.speed) - cost.of(0, node.speed)
         unit.between_items = cost.between_items
+        unit.free = unit.free and not unit.base_cost and not unit.item_cost
         unit.whole = None
     return unit
 
 
-def _aggregates(
+@dataclass(slots=True)
+class Windows:
+    """The operators whose state depends on how far time has come, and what lies before them."""
+
+    order: tuple[str, ...]
+    """operators before or among them, in topological order"""
+    aggregates: tuple[tuple[Unit, StatefulOperator], ...]
+    joins: tuple[StatefulOperator, ...]
+    units: dict[str, tuple[Unit, ...]]
+    """operator -> the units it stands in"""
+
+    def __bool__(self) -> bool:
+        return bool(self.order)
+
+
+def windows_of(
     graph: Graph, units: list[Unit], stateful: Mapping[str, StatefulOperator]
-) -> list[Aggregating]:
-    """The aggregates in topological order, each known to the units before it."""
-    found = []
-    heads = {unit.task.operators[0]: unit for unit in units}
-    for name in graph.order:
-        if not isinstance(graph.operators[name], Aggregate):
-            continue
-        before = _upstream(graph, name)
-        aggregating = Aggregating(
-            unit=heads[name],
-            operator=stateful[name],
-            sources=tuple(s for s in graph.sources if s in before),
-        )
-        for unit in units:
-            if unit is aggregating.unit or unit.stream in before:
-                unit.watched = (*unit.watched, aggregating)
-        found.append(aggregating)
-    return found
-
-
-def _upstream(graph: Graph, name: str) -> set[str]:
-    seen: set[str] = set()
-    pending = list(graph.operators[name].streams)
+) -> Windows:
+    """The joins and aggregates, and the operators before them; their units note jobs under way."""
+    windowed = [n for n in graph.order if isinstance(graph.operators[n], Join | Aggregate)]
+    before = set(windowed)
+    pending = list(windowed)
     while pending:
-        stream = pending.pop()
-        if stream not in seen:
-            seen.add(stream)
-            if stream in graph.operators:
-                pending += graph.operators[stream].streams
-    return seen
+        for stream in graph.operators[pending.pop()].streams:
+            if stream in graph.operators and stream not in before:
+                before.add(stream)
+                pending.append(stream)
+    within = {name: tuple(u for u in units if name in u.operators) for name in before}
+    for unit in units:
+        if not before.isdisjoint(unit.operators):
+            unit.flights = []
+    heads = {unit.operators[0]: unit for unit in units}
+    return Windows(
+        order=tuple(name for name in graph.order if name in before),
+        aggregates=tuple(
+            (heads[n], stateful[n]) for n in windowed if isinstance(graph.operators[n], Aggregate)
+        ),
+        joins=tuple(stateful[n] for n in windowed if isinstance(graph.operators[n], Join)),
+        units=within,
+    )

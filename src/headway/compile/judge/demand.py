@@ -6,7 +6,7 @@ once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,15 @@ from headway.model.arrival import ArrivalCurve, Rate
 
 Times = npt.NDArray[np.int64]
 
-MOST_STEPS = 400_000
+MOST_STEPS = 4_000_000
+"""Steps that are looked at at once; beyond it neighbouring ones are taken together."""
 MOST_OFFSETS = 2_000
 LONGEST = 3_600_000_000_000
 """Bounds beyond an hour are of no use to a vehicle: they count as none."""
+FARTHEST = 2**55
+"""Times beyond it (more than a year) have no bound: their sums could exceed a machine word."""
+_FARTHEST_HORIZON = 2**58
+_MOST_TUPLES = 2**61
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ def utilisation(demands: Sequence[Demand]) -> float:
 def busy_period(demands: Sequence[Demand], blocking: int = 0) -> int | None:
     """The longest time without idling: the least W with ``W = blocking + work(W)``; None if
     endless."""
-    if utilisation(demands) >= 1.0 - 1e-12:
+    if utilisation(demands) >= 1.0 - 1e-12 or not _countable(demands, (blocking,)):
         return None
     groups = _grouped(demands)
     length = blocking + sum(_work(*group[:3], 0) for group in groups)
@@ -73,7 +78,8 @@ def lateness(
     blocks when its job's relative deadline exceeds D (no preemption inside operators). Negative
     values are slack. None when the demand outgrows the processor."""
     share = utilisation(demands)
-    if share >= 1.0 - 1e-12:
+    others = (*starts, *(n for s in sections for n in (s.deadline, s.length)))
+    if share >= 1.0 - 1e-12 or not _countable(demands, others):
         return None
     blocking = _Blocking(sections)
     # Work is at most share * D + constant, once every class is in play.
@@ -82,24 +88,42 @@ def lateness(
         for d in demands
         for r in (d.curve.sustained,)
     )
-    begin = max([*starts, *(max(d.least, -d.offset) for d in demands), 0])
+    begin = max([0, *starts, *(max(d.least, -d.offset) for d in demands)])
+    begin = max([begin, *(section.deadline for section in sections)])
     horizon = begin + 2 * max((r.period for d in demands for r in d.curve.rates), default=0)
+    best: list[int] | None = None
     while True:
         steps, values = _steps(demands, horizon)
-        values = values + blocking.at(steps) - steps
+        found = _largest_from(steps, values, blocking, starts)
         tail = int(np.ceil((share - 1.0) * horizon + constant + 1)) + int(blocking.at(horizon))
-        suffix = np.maximum.accumulate(np.append(values, tail)[::-1])[::-1]
-        found = []
-        for start in starts:
-            after = int(np.searchsorted(steps, start, side="right"))
-            here = blocking.at(start) - start
-            if after:
-                here += int(values[after - 1] + steps[after - 1] - blocking.at(steps[after - 1]))
-            found.append(max(int(here), int(suffix[after])))
-        longer = int(min(constant - min(found, default=0), LONGEST) / (1.0 - share)) + 1
-        if tail <= min(found, default=0) or longer <= horizon or len(steps) > MOST_STEPS // 4:
-            return found
-        horizon = min(longer, horizon * 4)
+        above = [max(value, tail) for value in found]
+        best = above if best is None else [min(pair) for pair in zip(best, above, strict=True)]
+        longer = int(min(constant + 2 - min(found, default=0), LONGEST) / (1.0 - share)) + 1
+        longer = min(longer, horizon * 4 + 4, _FARTHEST_HORIZON)
+        if tail <= min(found, default=tail) or longer <= horizon or len(steps) > MOST_STEPS // 40:
+            return best
+        horizon = longer
+
+
+def _largest_from(
+    steps: Times, work: Times, blocking: _Blocking, starts: Sequence[int]
+) -> list[int]:
+    """For each start the largest ``work(D) + blocking(D) - D`` from there to the last step."""
+    values = work + blocking.at(steps) - steps
+    suffix = np.maximum.accumulate(values[::-1])[::-1]
+    found = []
+    for start in starts:
+        after = int(np.searchsorted(steps, start, side="right"))
+        here = int(blocking.at(start)) - start + (int(work[after - 1]) if after else 0)
+        found.append(max(here, int(suffix[after])) if after < len(suffix) else here)
+    return found
+
+
+def _countable(demands: Sequence[Demand], others: Iterable[int]) -> bool:
+    """Whether all times are small enough that their sums stay within machine words."""
+    times = [n for d in demands for n in (d.cost, d.offset, d.least)]
+    times += [n for d in demands for r in d.curve.rates for n in (r.period, r.jitter)]
+    return all(abs(n) <= FARTHEST for n in (*times, *others))
 
 
 class _Blocking:
@@ -150,7 +174,8 @@ def _coarser(costs: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
 def _counts(curve: ArrivalCurve, lengths: Times) -> Times:
     found: Times | None = None
     for rate in curve.rates:
-        term = np.where(lengths < 0, 0, rate.count * (1 + (lengths + rate.jitter) // rate.period))
+        bursts = np.minimum(1 + (lengths + rate.jitter) // rate.period, _MOST_TUPLES // rate.count)
+        term = np.where(lengths < 0, 0, rate.count * bursts)
         found = term if found is None else np.minimum(found, term)
     assert found is not None
     return found
@@ -164,8 +189,11 @@ def _steps(demands: Sequence[Demand], horizon: int) -> tuple[Times, Times]:
     """Lengths where the total work steps up, ascending, and the work there; up to ``horizon``."""
     places: list[Times] = []
     gains: list[Times] = []
-    for curve, costs, offsets, leasts in _grouped(demands):
+    groups = _grouped(demands)
+    for curve, costs, offsets, leasts in groups:
         furthest = horizon + int(offsets.max())
+        most = max(1, MOST_STEPS // (len(groups) * len(offsets)))
+        curve = ArrivalCurve(tuple(_coarser_rate(rate, furthest, most) for rate in curve.rates))
         instants = np.unique(np.concatenate([_instants(r, furthest) for r in curve.rates]))
         counts = _counts(curve, instants)
         increments = np.diff(counts, prepend=0)
@@ -187,6 +215,13 @@ def _instants(rate: Rate, furthest: int) -> Times:
     """Lengths >= 0 at which a rate admits more tuples."""
     first = rate.jitter // rate.period + 1
     last = max(first, (furthest + rate.jitter) // rate.period)
-    last = min(last, first + MOST_STEPS)
     later = np.arange(first, last + 1, dtype=np.int64) * rate.period - rate.jitter
     return np.append(np.zeros(1, dtype=np.int64), later)
+
+
+def _coarser_rate(rate: Rate, furthest: int, most: int) -> Rate:
+    """A rate that admits at least as much at every length, in at most about ``most`` steps."""
+    together = -(-((furthest + rate.jitter) // rate.period) // most)
+    if together <= 1:
+        return rate
+    return Rate(rate.count * together, rate.period * together, rate.jitter)

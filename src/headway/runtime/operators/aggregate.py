@@ -10,8 +10,7 @@ from headway.expressions import Scope, check, compile_aggregates
 from headway.model.operators import Aggregate
 from headway.model.schema import Schema
 from headway.model.time import MICROSECOND
-from headway.runtime.operators.base import DropKind, Row, State, StatefulOperator
-from headway.runtime.operators.fused import failure
+from headway.runtime.operators.base import DropKind, Row, State, StatefulOperator, failure
 from headway.runtime.operators.keys import Key, key_function, restored_key
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
+from headway.errors import DataError, Problem
 from headway.model.user_operator import Row, State
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "StatefulOperator",
     "Stateless",
     "Timer",
+    "failure",
 ]
 
 
@@ -50,6 +52,12 @@ class Dropped:
     port: str | None = None
     value: Any = None
     """a shed tuple's value"""
+
+
+def failure(operator: str, row: Any, error: Exception) -> DataError:
+    """What is said about a tuple for which a function of the user raised."""
+    what = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
+    return DataError(Problem(what, at=f"operator {operator!r}", got=f"row {row!r:.200}"))
 
 
 class Timer(NamedTuple):

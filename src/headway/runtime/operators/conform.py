@@ -27,7 +27,7 @@ _BITS = {DataType.INT: 31, DataType.BIGINT: 63, DataType.TIMESTAMP: 63}
 def conform_function(schema: Schema) -> Callable[[Any], Row]:
     """``row -> row`` in the schema's types; DataError (at the column's name) when it cannot be."""
     columns = schema.columns
-    (fits,) = build(_fits(columns), ["fits"], {"f32": f32})
+    fits = fits_function(schema)
 
     def conform(row: Any) -> Row:
         if fits(row):
@@ -44,6 +44,12 @@ def conform_function(schema: Schema) -> Callable[[Any], Row]:
         )
 
     return conform
+
+
+def fits_function(schema: Schema) -> Callable[[Any], bool]:
+    """``row -> bool``: whether a row already is as it should be."""
+    (fits,) = build(_fits(schema.columns), ["fits"], {"f32": f32})
+    return fits  # type: ignore[no-any-return]
 
 
 def _fits(columns: tuple[Field, ...]) -> str:

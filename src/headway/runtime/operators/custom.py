@@ -16,9 +16,8 @@ from headway.errors import DataError, Problem, QueryError
 from headway.model.operators import Fusion, UserDefined
 from headway.model.schema import Schema
 from headway.model.user_operator import OperatorContext, UserOperator
-from headway.runtime.operators.base import DropKind, Row, State, StatefulOperator
+from headway.runtime.operators.base import DropKind, Row, State, StatefulOperator, failure
 from headway.runtime.operators.conform import conform_function
-from headway.runtime.operators.fused import failure
 
 
 def load_class(implementation: str) -> type[UserOperator]:
@@ -106,6 +105,9 @@ class CustomOperator(StatefulOperator):
                     reason = str(failure(f"{self.name} ({self._implementation})", row, error))
                     self.drop(DropKind.FAILED, row, reason, port)
             return []
+        for why, port, row in self.user.take_refused():
+            kind = DropKind.LATE if why == DropKind.LATE else DropKind.FAILED
+            self.drop(kind, row, str(why), port)
         if not results:
             return results
         oldest = min((row[0] for rows in given.values() for row in rows), default=None)

@@ -18,14 +18,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from headway.errors import DataError, Problem
 from headway.expressions import Scope, check, columns_of
 from headway.expressions.body import Body, build, define
 from headway.expressions.emit import Emitter, Value
 from headway.expressions.tree import ColumnRef
 from headway.model.operators import Filter, Map, Operator, Union
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Schema
-from headway.runtime.operators.base import DropKind, Row, SideList
+from headway.runtime.operators.base import DropKind, Row, SideList, failure
 
 StatelessOperator = Filter | Map | Union
 
@@ -67,12 +66,6 @@ class Fused(SideList):
         problem = failure(self.operators[index], row, error)
         self.drop(DropKind.FAILED, row, str(problem))
         return index + 1
-
-
-def failure(operator: str, row: Any, error: Exception) -> DataError:
-    """What is said about a tuple for which a function of the user raised."""
-    what = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
-    return DataError(Problem(what, at=f"operator {operator!r}", got=f"row {row!r:.200}"))
 
 
 class _Writer:

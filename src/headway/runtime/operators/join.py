@@ -15,8 +15,7 @@ from headway.expressions import Scope, check, compile_condition, compile_values
 from headway.model.operators import Join
 from headway.model.schema import DataType, Schema
 from headway.model.time import MICROSECOND
-from headway.runtime.operators.base import DropKind, Row, State, StatefulOperator, Timer
-from headway.runtime.operators.fused import failure
+from headway.runtime.operators.base import DropKind, Row, State, StatefulOperator, Timer, failure
 from headway.runtime.operators.keys import Key, key_function
 
 Kept = tuple[int, int, Row]

@@ -1,0 +1,29 @@
+"""``headway policies``: the run-time scheduling policies there are."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import Annotated
+
+import typer
+
+from headway.cli.screen import show, table, write
+from headway.report.plan_tables import Table
+from headway.schedule.online import POLICIES
+
+
+def policies(
+    json: Annotated[bool, typer.Option("--json", help="print them as JSON, for programs")] = False,
+) -> None:
+    """List the scheduling policies that `headway run --policy` knows, and the papers they are from.
+
+    \b
+    Example:
+      headway policies
+    """
+    rows = [[policy.name, policy.summary, policy.paper] for policy in POLICIES.values()]
+    if json:
+        listed = [dict(zip(("name", "summary", "paper"), row, strict=True)) for row in rows]
+        write(json_format.dumps(listed, indent=1, ensure_ascii=False) + "\n")
+    else:
+        show([table(Table(title="Policies", headers=["Name", "What it does", "From"], rows=rows))])

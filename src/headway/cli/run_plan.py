@@ -1,0 +1,66 @@
+"""From what is named on the command line to a plan that can be run, and what its costs are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from headway.cli.places import placed
+from headway.compile import compile_query
+from headway.errors import FileError, Place, Problem
+from headway.files import load_query, load_vehicle
+from headway.files.reading import read_text
+from headway.model.codec import plan_from_json
+from headway.model.plan import ONLY_NODE, Plan
+
+PLAN_SUFFIX = ".json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunnablePlan:
+    """``charged``: operators take their declared costs; otherwise none takes any time."""
+
+    plan: Plan
+    charged: bool
+    note: str = ""
+    """what the user did not ask for but should know"""
+
+
+def runnable_plan(query: Path, vehicle: Path | None, *, zero_cost: bool) -> RunnablePlan:
+    """Compiles a query, or reads a plan; without costs there is one node and no network, because
+    that is what a query means."""
+    if query.suffix == PLAN_SUFFIX:
+        plan = _read_plan(query, vehicle)
+    else:
+        loaded = load_query(query)
+        loaded_vehicle = load_vehicle(vehicle) if vehicle is not None else None
+        with placed(loaded, loaded_vehicle):
+            plan = compile_query(loaded.query, loaded_vehicle.vehicle if loaded_vehicle else None)
+    if zero_cost:
+        return RunnablePlan(plan=compile_query(plan.query), charged=False)
+    if plan.vehicle.name != ONLY_NODE:
+        return RunnablePlan(plan=plan, charged=True)
+    free = [operator.name for operator in plan.query.operators if operator.cost is None]
+    if free:
+        note = f"no vehicle, and no cost for {_some(free)}: operators take no time"
+        return RunnablePlan(plan=plan, charged=False, note=note)
+    note = "no vehicle: declared costs on one node of rate 1 (--zero-cost: none)"
+    return RunnablePlan(plan=plan, charged=True, note=note)
+
+
+def _read_plan(path: Path, vehicle: Path | None) -> Plan:
+    if vehicle is not None:
+        raise FileError(
+            Problem(
+                "a plan is for a vehicle already",
+                place=Place(str(path)),
+                got=f"--vehicle {vehicle}",
+                want="leave out --vehicle, or name the query instead of the plan",
+            )
+        )
+    return plan_from_json(read_text(path), str(path))
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

@@ -1,0 +1,396 @@
+"""The rules of a run that do not depend on the clock: entering, releasing, passing on, watermarks.
+
+The virtual-time kernel and the wall-clock engine both derive from :class:`Core`; they differ in how
+time passes and in what a ready job costs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from headway.model.plan import Plan
+from headway.model.time import MICROSECOND
+from headway.runtime.ingest import Ingest
+from headway.runtime.operators.base import Dropped, Row
+from headway.runtime.operators.gather import Signal
+from headway.runtime.trace import EventKind, Trace
+from headway.runtime.units import Flight, Program, Unit
+
+Sink = Callable[[Row, int], None]
+"""takes a tuple of an output and the time of its completion (ns)"""
+
+FINISH, ARRIVAL, DELIVERY, TIMER, DECISION = range(5)
+"""the order of happenings at one instant"""
+
+NEVER = 1 << 62
+"""a time that does not come"""
+
+
+class Arrival(NamedTuple):
+    """A tuple reaches a source at ``time`` (ns)."""
+
+    time: int
+    source: str
+    row: Row
+
+
+JOIN_TOLD_EVERY = 64
+"""arrivals between two sweeps of the joins' memory"""
+
+
+def earliest(flights: list[tuple[int, int, Flight]]) -> list[int]:
+    """The oldest timestamp under way, if any is; forgets what has landed."""
+    while flights and flights[0][2].landed:
+        heappop(flights)
+    return [flights[0][0]] if flights else []
+
+
+class Wire:
+    """Where the tuples of a stream go from one node: outputs, units there, other nodes."""
+
+    __slots__ = ("node", "outputs", "passed", "sent", "stream", "units")
+
+    def __init__(self, stream: str, node: str) -> None:
+        self.stream, self.node = stream, node
+        self.outputs: tuple[Sink, ...] = ()
+        self.units: tuple[tuple[Unit, str], ...] = ()
+        self.sent = False
+        self.passed = 0
+        """tuples so far"""
+
+
+class Core(ABC):
+    """What happens to tuples, given a program. ``sinks`` take the outputs by name."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        program: Program,
+        *,
+        sinks: dict[str, Sink],
+        on_drop: Callable[[Dropped, int], None],
+        trace: Trace,
+        nodes: frozenset[str] | None = None,
+    ) -> None:
+        """``nodes``: those that run here; all of them if None."""
+        self.now = 0
+        self.program = program
+        self.trace = trace
+        self._record = trace.events.append if trace.kept else None
+        self._on_drop = on_drop
+        self._number = 0
+        self._roots = 0
+        self._timers: dict[int, int] = {}
+        self._moves = 0
+        self.timeouts = 0
+        self.preemptions = 0
+        self.decisions = 0
+        self.arrived = 0
+        graph = program.graph
+        placement = dict(plan.placement)
+        self.ingests = {
+            name: Ingest(source)
+            for name, source in graph.sources.items()
+            if nodes is None or placement[name] in nodes
+        }
+        self._wires: dict[tuple[str, str], Wire] = {}
+        crossing = {c.stream for c in plan.crossings}
+        for stream in (*graph.sources, *graph.operators):
+            wire = self._wires[stream, placement[stream]] = Wire(stream, placement[stream])
+            wire.outputs = tuple(sinks[name] for name in graph.outputs_of[stream])
+            wire.sent = stream in crossing
+        for (stream, node), units in program.entering.items():
+            wire = self._wires.setdefault((stream, node), Wire(stream, node))
+            wire.units = tuple(units)
+        self._entrance = {name: self._wires[name, placement[name]] for name in graph.sources}
+        self._exits = [self._wires[unit.stream, unit.node] for unit in program.units]
+        self.consumed: dict[str, int] = dict.fromkeys(graph.operators, 0)
+        self.produced: dict[str, int] = dict.fromkeys((*graph.sources, *graph.operators), 0)
+        """results passed on inside a train; those that left it are counted by the wires"""
+
+    # ---------------------------------------------------------------- to be given
+
+    @abstractmethod
+    def at(self, time: int, kind: int, function: Callable[[Any], None], argument: Any) -> None:
+        """Calls the function when that time has come."""
+
+    @abstractmethod
+    def queue(
+        self, unit: Unit, port: str, row: Row, key: Any, root: int, late: bool, given: Any,
+        flight: Flight | None,
+    ) -> None:  # fmt: skip
+        """A job with a cost is ready."""
+
+    @abstractmethod
+    def send(self, wire: Wire, row: Row, root: int, late: bool) -> None:
+        """A tuple leaves for other nodes."""
+
+    # ---------------------------------------------------------------- entering
+
+    def arrive(self, name: str, row: Any) -> None:
+        """A tuple reaches a source."""
+        ingest = self.ingests[name]
+        entering = ingest.offer(row, self.now)
+        if ingest.side:
+            self.take_side(ingest.take_side())
+        for entered, late in entering:
+            self.enter(name, entered, late)
+        shedder = ingest.shedder
+        if shedder is not None:
+            if shedder.side:
+                self.take_side(shedder.take_side())
+            due = shedder.due()
+            if due is not None and ingest.announced != due:
+                ingest.announced = due
+                self.at(due, ARRIVAL, self._release_shed, name)
+        if self.program.windows:
+            self._time_moved()
+
+    def _release_shed(self, name: str) -> None:
+        for row, late in self.ingests[name].release(self.now):
+            self.enter(name, row, late)
+        if self.program.windows:
+            self._time_moved()
+
+    def enter(self, source: str, row: Row, late: bool) -> None:
+        """A tuple that passed the entrance goes into the query."""
+        self._roots += 1
+        self.pass_on(self._entrance[source], row, self._roots, late)
+
+    def pass_on(self, wire: Wire, row: Row, root: int, late: bool) -> None:
+        """A tuple appears on a stream: to outputs, to units on this node, to other nodes."""
+        wire.passed += 1
+        for sink in wire.outputs:
+            sink(row, self.now)
+        for unit, port in wire.units:
+            if unit.gathering is None:
+                self.push(unit, port, row, row[0], root, late, None)
+            else:
+                self._gather(unit, port, row, root, late)
+        if wire.sent:
+            self.send(wire, row, root, late)
+
+    def receive(self, stream: str, node: str, row: Row, root: int, late: bool) -> None:
+        """A tuple of another node's stream has come."""
+        if self._record:
+            self._record((EventKind.RECEIVE, self.now, self.now, node, "", stream, root, 0, 0))
+        for unit, port in self._wires[stream, node].units:
+            if unit.gathering is None:
+                self.push(unit, port, row, row[0], root, late, None)
+            else:
+                self._gather(unit, port, row, root, late)
+
+    # ---------------------------------------------------------------- releasing
+
+    def push(
+        self, unit: Unit, port: str, row: Row, timestamp: int, root: int, late: bool, given: Any
+    ) -> None:
+        """A job becomes ready: at once if it costs nothing, else it queues.
+
+        ``given`` is a gathered batch, or a result of the head to go on with.
+        """
+        flight = None if unit.flights is None else self.take_off(unit.flights, timestamp)
+        if unit.free:
+            for _ in self.slots(unit, port, row, root, late, given):
+                pass
+            if flight is not None:
+                self.land(flight)
+            return
+        self.queue(
+            unit, port, row, unit.key(timestamp * MICROSECOND, root), root, late, given, flight
+        )
+
+    def emit(self, unit: Unit, rows: list[Row]) -> None:
+        """Results that a stateful head gives without a new tuple: closed windows, timeouts."""
+        for row in rows:
+            self._roots += 1
+            self.push(unit, "", row, row[0], self._roots, False, (row,))
+
+    def _gather(self, unit: Unit, port: str, row: Row, root: int, late: bool) -> None:
+        assert unit.gathering is not None
+        self.consumed[unit.head.name] += 1
+        if unit.oldest is None or (row[0], late) < unit.oldest:
+            unit.oldest = (row[0], late)
+        signal = unit.gathering.offer(port, row)
+        if signal is Signal.FIRST:
+            self._number += 1
+            self._timers[unit.index] = self._number
+            due = self.now + (unit.head.timeout or 0)
+            self.at(due, TIMER, self._gather_timeout, (unit, self._number, root))
+        elif signal is Signal.READY:
+            self._timers.pop(unit.index, None)
+            self._push_batch(unit, root, timed_out=False)
+
+    def _gather_timeout(self, argument: tuple[Unit, int, int]) -> None:
+        unit, number, root = argument
+        if self._timers.get(unit.index) != number:
+            return
+        del self._timers[unit.index]
+        self._timed_out(unit, root)
+        self._push_batch(unit, root, timed_out=True)
+
+    def _push_batch(self, unit: Unit, root: int, *, timed_out: bool) -> None:
+        assert unit.gathering is not None
+        assert unit.oldest is not None
+        oldest, late = unit.oldest
+        unit.oldest = None
+        batch = unit.gathering.take()
+        self.push(unit, "", (oldest,), oldest, root, late, (batch, timed_out))
+
+    def _timed_out(self, unit: Unit, root: int) -> None:
+        self.timeouts += 1
+        if self._record:
+            now, name = self.now, unit.head.name
+            self._record((EventKind.TIMEOUT, now, now, unit.node, "", name, root, 0, 0))
+
+    # ---------------------------------------------------------------- running
+
+    def slots(
+        self, unit: Unit, port: str, row: Row, root: int, late: bool, given: Any
+    ) -> Iterator[tuple[int, int]]:
+        """Runs a job operator by operator: yields (operator, its time); what the operator does
+        happens when the caller comes back, at the end of that time.
+
+        Results go through the rest of the train depth first, each to its end before the next.
+        """
+        steps = unit.steps
+        pending: list[tuple[int, Row]] = []
+        if given is None:
+            pending.append((0, row))
+        elif len(given) == 1:  # a result of the head: its time is still to be spent
+            yield 0, unit.costs[0]
+            pending.append((1, given[0]))
+        else:
+            batch, timed_out = given
+            items = sum(map(len, batch.values()))
+            if unit.between_items:
+                yield 0, unit.base_cost
+                for _ in range(items):
+                    yield 0, unit.item_cost
+            else:
+                yield 0, unit.base_cost + items * unit.item_cost
+            assert unit.custom is not None
+            rows = unit.custom.execute(batch, self.now, timed_out)
+            self._after_stateful(unit, unit.custom)
+            pending += [(1, out) for out in reversed(rows)]
+        if given is not None and len(steps) > 1:
+            self.produced[unit.operators[0]] += len(pending)
+        exit_wire = self._exits[unit.index]
+        while pending:
+            index, row = pending.pop()
+            if index == len(steps):
+                self.pass_on(exit_wire, row, root, late)
+                continue
+            step = steps[index]
+            name = unit.operators[step.first]
+            self.consumed[name] += 1
+            yield step.first, step.costs[0]
+            if step.fused is None:
+                operator = step.stateful
+                assert operator is not None
+                rows = operator.accept(port if index == 0 else step.port, row, self.now, late)
+                self._after_stateful(unit, operator)
+                if index + 1 < len(steps):
+                    self.produced[name] += len(rows)
+                pending += [(index + 1, out) for out in reversed(rows)]
+                continue
+            out, ran = step.fused.count(row)
+            if step.fused.side:
+                self.take_side(step.fused.take_side())
+            for offset in range(1, ran):
+                self.produced[name] += 1
+                name = unit.operators[step.first + offset]
+                self.consumed[name] += 1
+                yield step.first + offset, step.costs[offset]
+            if out is not None:
+                if index + 1 < len(steps):
+                    self.produced[name] += 1
+                pending.append((index + 1, out))
+
+    def _after_stateful(self, unit: Unit, operator: Any) -> None:
+        if operator.side:
+            self.take_side(operator.take_side())
+        for due, token in operator.take_timers():
+            self.at(due, TIMER, self._expire, (unit, operator, token))
+
+    def _expire(self, argument: tuple[Unit, Any, int]) -> None:
+        unit, operator, token = argument
+        if rows := operator.expire(token, self.now):
+            self._timed_out(unit, 0)
+            self.emit(unit, rows)
+
+    # ---------------------------------------------------------------- watermarks
+
+    def take_off(self, flights: list[tuple[int, int, Flight]], timestamp: int) -> Flight:
+        """Notes that a job or message is under way: windows after it must wait for it."""
+        flight = Flight()
+        self._number += 1
+        heappush(flights, (timestamp, self._number, flight))
+        return flight
+
+    def land(self, flight: Flight) -> None:
+        """A job or message is done; windows may have waited for it only."""
+        flight.landed = True
+        if self.program.windows.aggregates:
+            self._time_moved()
+
+    def _time_moved(self) -> None:
+        """Aggregates close the windows that nothing can reach any more; joins, for which it only
+        frees memory, are told now and then."""
+        windows = self.program.windows
+        self._moves += 1
+        told_joins = self._moves % JOIN_TOLD_EVERY == 0
+        if not windows.aggregates and not told_joins:
+            return
+        marks = self.watermarks()
+        if told_joins:
+            for join in windows.joins:
+                mark = marks[join.name]
+                if mark is not None:
+                    join.advance(mark)
+        for unit, aggregate in windows.aggregates:
+            mark = marks[aggregate.name]
+            if mark is not None and (rows := aggregate.advance(mark)):
+                self.emit(unit, rows)
+
+    def watermarks(self) -> dict[str, int | None]:
+        """For each operator up to the last window: no unmarked tuple older than this comes to it
+        any more. None as long as a source has not begun."""
+        windows, operators = self.program.windows, self.program.graph.operators
+        stateful = self.program.stateful
+        leaving: dict[str, int | None] = {
+            name: ingest.watermark for name, ingest in self.ingests.items()
+        }
+        entering: dict[str, int | None] = {}
+        for name in windows.order:
+            marks = [self.mark_between(s, name, leaving.get(s)) for s in operators[name].streams]
+            for unit in windows.units[name]:
+                assert unit.flights is not None
+                marks += earliest(unit.flights)
+            known = [mark for mark in marks if mark is not None]
+            mark = min(known) if len(known) == len(marks) else None
+            entering[name] = mark
+            if mark is not None and name in stateful:
+                mark = stateful[name].output_watermark(mark)
+                gathering = windows.units[name][0].gathering
+                if gathering is not None:
+                    mark = gathering.output_watermark(mark)
+            leaving[name] = mark
+        return entering
+
+    def mark_between(self, stream: str, operator: str, mark: int | None) -> int | None:
+        """The watermark of a stream where an operator reads it; messages under way hold it back."""
+        return mark
+
+    # ---------------------------------------------------------------- side
+
+    def take_side(self, dropped: list[Dropped]) -> None:
+        """Hands out what left its way."""
+        for one in dropped:
+            if self._record:
+                kind = EventKind[one.kind.name]
+                self._record((kind, self.now, self.now, "", "", one.where, 0, 0, 0))
+            self._on_drop(one, self.now)

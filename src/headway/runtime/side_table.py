@@ -1,0 +1,90 @@
+"""Side outputs as tables: tuples that left their way, where, when and why."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pyarrow as pa
+
+from headway.model.graph import Graph, graph_of
+from headway.model.operators import Fusion, UserDefined
+from headway.model.plan import Plan
+from headway.model.schema import Schema
+from headway.model.time import MICROSECOND
+from headway.runtime.operators.base import DropKind, Dropped
+from headway.runtime.results import SideOutput
+
+SIDE_SCHEMA = pa.schema(
+    [
+        ("time", pa.timestamp("us", tz="UTC")),
+        ("where", pa.string()),
+        ("port", pa.string()),
+        ("reason", pa.string()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("row", pa.string()),
+        ("value", pa.string()),
+    ]
+)
+
+
+def side_table(side: SideOutput, kind: DropKind, plan: Plan) -> Any:
+    """``row`` is the tuple as a JSON object (a list if it does not fit its schema); ``value`` a
+    shed tuple's value."""
+    graph, schemas = graph_of(plan.query), dict(plan.schemas)
+    found = [(time, one) for time, one in side.dropped if one.kind is kind]
+    columns: list[list[Any]] = [
+        [time // MICROSECOND for time, _ in found],
+        [one.where for _, one in found],
+        [one.port for _, one in found],
+        [one.reason for _, one in found],
+        [_timestamp(one) for _, one in found],
+        [row_json(one, _schema(one, graph, schemas)) for _, one in found],
+        [None if one.value is None else _json(one.value) for _, one in found],
+    ]
+    arrays = [pa.array(c, kind) for c, kind in zip(columns, SIDE_SCHEMA.types, strict=True)]
+    return pa.table(arrays, schema=SIDE_SCHEMA)
+
+
+def row_json(dropped: Dropped, schema: Schema | None) -> str:
+    """The tuple with its column names, as far as they are known."""
+    row = dropped.row
+    if schema is None or len(row) != len(schema.columns):
+        return _json(list(row))
+    return _json({field.name: value for field, value in zip(schema.columns, row, strict=True)})
+
+
+def _schema(dropped: Dropped, graph: Graph, schemas: dict[str, Schema]) -> Schema | None:
+    """The schema of the stream that the dropped tuple was on."""
+    name = dropped.where.partition(">")[0]  # a train of fused operators
+    if name in graph.sources:
+        return graph.sources[name].schema
+    operator = graph.operators.get(name)
+    if operator is None:
+        return None
+    if dropped.port is None and isinstance(operator, UserDefined | Fusion):
+        return schemas[name]  # a result that does not fit
+    streams = [port.stream for port in operator.inputs if dropped.port in (None, port.port)]
+    return schemas[streams[0]] if streams else None
+
+
+def _timestamp(dropped: Dropped) -> int | None:
+    first = dropped.row[0] if dropped.row else None
+    fits = isinstance(first, int) and not isinstance(first, bool) and abs(first) < 1 << 63
+    return first if fits else None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(_plain(value), ensure_ascii=True, default=repr)
+
+
+def _plain(value: Any) -> Any:
+    """JSON knows no NaN and no infinities: they become strings."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,262 @@
+"""The kernel of wall-clock time: the same rules, but operators really take their time.
+
+One thread runs everything here. It takes in what is due (arrivals, messages, timers), then runs the
+most urgent job, operator by operator; after each operator it takes in again and lets a more urgent
+job go first. Other threads only leave things in the inbox. A node with several cores is run by one
+thread as well: Python would not use more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
+from typing import Any
+
+from headway.model.plan import Plan
+from headway.runtime.clock import Pace
+from headway.runtime.core import NEVER, TIMER, Arrival, Core, Sink, Wire
+from headway.runtime.keeping_up import KeepingUp
+from headway.runtime.operators.base import Dropped, Row
+from headway.runtime.processor import Ready
+from headway.runtime.trace import EventKind, Trace
+from headway.runtime.units import Aggregating, Flight, Program, Unit
+from headway.schedule.online.policy import Policy
+
+Timed = tuple[int, int, int, Callable[[Any], None], Any]
+
+
+class WallKernel(Core):
+    """Runs a program as time passes. ``live`` sources are fed from outside, until they are closed;
+    the others are replayed from the arrivals given to :meth:`run`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        program: Program,
+        policy: Policy,
+        *,
+        pace: Pace,
+        sinks: dict[str, Sink],
+        on_drop: Callable[[Dropped, int], None],
+        trace: Trace,
+        keeping_up: KeepingUp,
+        live: frozenset[str] = frozenset(),
+    ) -> None:
+        self.pace = pace
+        timed = {name: self._timed(sink) for name, sink in sinks.items()}
+        super().__init__(plan, program, sinks=timed, on_drop=on_drop, trace=trace)
+        for unit in program.units:
+            unit.free = False  # what costs nothing in the model takes time here
+        self.keeping_up = keeping_up
+        self.live = live
+        self._preemptive = policy.preemptive
+        self._events: list[Timed] = []
+        self._ready: list[Ready] = []
+        self._inbox: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self._wake = threading.Event()
+        self._arrivals: Iterator[Arrival] = iter(())
+        self._arrival: Arrival | None = None
+        self._receivers = _receivers(plan)
+        self.ended: set[str] = set()
+        """sources from which nothing comes any more"""
+        self.lost: set[str] = set()
+        """sources whose node is not heard of: windows do not wait for them"""
+        self._finished: set[int] = set()
+
+    def _timed(self, sink: Sink) -> Sink:
+        """A tuple is completed when it is handed over."""
+        return lambda row, _: sink(row, self.pace.now())
+
+    # ---------------------------------------------------------------- from other threads
+
+    def post(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Has the kernel's thread call the function, at the next boundary of an operator."""
+        self._inbox.append((function, arguments))
+        self._wake.set()
+
+    def feed(self, source: str, row: Any) -> None:
+        """A tuple of a live source has come."""
+        self.post(self._fed, source, row, self.pace.now())
+
+    def close(self, source: str) -> None:
+        """Nothing more comes from this source."""
+        self.post(self.end, source)
+
+    # ---------------------------------------------------------------- time
+
+    def at(self, time: int, kind: int, function: Callable[[Any], None], argument: Any) -> None:
+        self._number += 1
+        heappush(self._events, (time, kind, self._number, function, argument))
+
+    def run(self, arrivals: Iterable[Arrival] = ()) -> None:
+        """Replays the arrivals, in order of time, and returns when all sources have ended and
+        nothing is left to do."""
+        self._arrivals = iter(arrivals)
+        self._take()
+        while True:
+            self._take_in()
+            if self._ready:
+                self._run_most_urgent()
+            elif not self._finish_one():
+                due = self._events[0][0] if self._events else NEVER
+                if self._arrival is not None:
+                    due = min(due, self._arrival.time)
+                if due == NEVER and self.ended.issuperset(self.program.graph.sources):
+                    return
+                if not self._inbox:
+                    self.pace.clock.wait(self.pace.clock_time(due), self._wake)
+                self._wake.clear()
+
+    def _take(self) -> None:
+        self._arrival = next(self._arrivals, None)
+        if self._arrival is None:
+            self.ended |= self.program.graph.sources.keys() - self.live
+
+    def _take_in(self) -> None:
+        """All that is due. An overdue arrival counts from when it was due, so that a busy engine
+        sheds and times out as an idle one would."""
+        now = self.now = self.pace.now()
+        while self._inbox:
+            function, arguments = self._inbox.popleft()
+            function(*arguments)
+        events = self._events
+        while True:
+            arrival = self._arrival
+            due = NEVER if arrival is None else arrival.time
+            if events and events[0][0] < due:
+                if events[0][0] > now:
+                    break
+                self.now = now
+                _, _, _, call, argument = heappop(events)
+                call(argument)
+            elif arrival is not None and due <= now:
+                self.now = due
+                self._arrive(arrival.source, arrival.row, due, now)
+                self._take()
+            else:
+                break
+        self.now = now
+        if behind := self.keeping_up.queued(now, len(self._ready)):
+            self._note_behind("", behind.lag)
+
+    def _fed(self, source: str, row: Any, due: int) -> None:
+        self._arrive(source, row, due, self.now)
+
+    def _arrive(self, source: str, row: Any, due: int, now: int) -> None:
+        self.arrived += 1
+        lag = self.pace.clock_duration(now - due)
+        if self.keeping_up.arrived(source, now, lag, len(self._ready)):
+            self._note_behind(source, lag)
+        self.arrive(source, row)
+
+    def _note_behind(self, source: str, lag: int) -> None:
+        if self._record:
+            now = self.now
+            self._record((EventKind.BEHIND, now, now + lag, "", "", source, 0, 0, len(self._ready)))
+
+    # ---------------------------------------------------------------- between nodes
+
+    def send(self, wire: Wire, row: Row, root: int, late: bool) -> None:
+        """Nodes of one process hand over at once."""
+        for node in self._receivers.get(wire.stream, ()):
+            self.receive(wire.stream, node, row, root, late)
+
+    # ---------------------------------------------------------------- running
+
+    def queue(
+        self, unit: Unit, port: str, row: Row, key: Any, root: int, late: bool, given: Any,
+        flight: Flight | None,
+    ) -> None:  # fmt: skip
+        self._number += 1
+        heappush(self._ready, Ready(key, self._number, unit, port, row, root, late, given, flight))
+
+    def _run_most_urgent(self) -> None:
+        job = heappop(self._ready)
+        self.decisions += 1
+        slots, slot = job.slots, job.slot
+        if slots is None:
+            slots = self.slots(job.unit, job.port, job.row, job.root, job.late, job.given)
+            slot = next(slots)
+        else:
+            self._note(EventKind.RESUME, job, self.now, self.now, 0, 0)
+        while slot is not None:
+            self.now = start = self.pace.now()
+            following = next(slots, None)  # this runs the operator
+            self._note(EventKind.RUN, job, start, self.pace.now(), slot[0], 1)
+            slot = following
+            if slot is None:
+                break
+            self._take_in()
+            if self._preemptive and self._ready and self._ready[0].key < job.key:
+                self.preemptions += 1
+                self._note(EventKind.PREEMPT, job, self.now, self.now, 0, 0)
+                heappush(self._ready, job._replace(slots=slots, slot=slot))
+                return
+        self.land(job.flight)
+
+    def _note(
+        self, kind: EventKind, job: Ready, start: int, end: int, first: int, ran: int
+    ) -> None:
+        if self._record:
+            unit = job.unit
+            self._record(
+                (kind, start, end, unit.node, unit.node, unit.name, job.number, first, ran)
+            )
+
+    # ---------------------------------------------------------------- ends
+
+    def end(self, source: str) -> None:
+        """Nothing more comes from this source (call in the kernel's thread)."""
+        self.ended.add(source)
+        if self.program.aggregates:
+            self.tell_watermarks(None)
+
+    def watermark_of(self, aggregating: Aggregating) -> int | None:
+        oldest = NEVER
+        for name in aggregating.sources:
+            if name in self.ended or name in self.lost:
+                continue
+            mark = self.ingests[name].watermark
+            if mark is None:
+                return None
+            oldest = min(oldest, mark)
+        return oldest if oldest < NEVER else None
+
+    def _finish_one(self) -> bool:
+        """Ends an aggregate that nothing can reach any more, the first in the order of streams;
+        whether there was one. Called when no job is ready."""
+        for place, watcher in enumerate(self.program.aggregates):
+            if place in self._finished or not self.ended.issuperset(watcher.sources):
+                continue
+            if self._awaited(watcher) or any(
+                earlier not in self._finished and watcher in other.unit.watched
+                for earlier, other in enumerate(self.program.aggregates[:place])
+            ):
+                continue
+            self._finished.add(place)
+            self.emit(watcher.unit, watcher.operator.finish())
+            return True
+        return False
+
+    def _awaited(self, watcher: Aggregating) -> bool:
+        """Whether a timer or a shedder may still send something its way."""
+        for _, kind, _, _, argument in self._events:
+            if kind != TIMER:
+                if argument in watcher.sources:
+                    return True
+            elif watcher in argument[0].watched and self._matters(argument):
+                return True
+        return False
+
+    def _matters(self, argument: tuple[Any, ...]) -> bool:
+        unit, number = argument[0], argument[1]
+        return unit.gathering is None or self._timers.get(unit.index) == number
+
+
+def _receivers(plan: Plan) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for crossing in plan.crossings:
+        found[crossing.stream] = (*found.get(crossing.stream, ()), crossing.receiver)
+    return found

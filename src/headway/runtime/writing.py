@@ -1,0 +1,129 @@
+"""A run's results as Parquet: outputs, side outputs and the trace, vehicle after vehicle.
+
+Where a query uses a name that this module adds (a column ``missed``, an output ``late``), the
+added one gets a ``_`` behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headway.model.plan import Plan
+from headway.model.schema import VEHICLE_COLUMN, Schema
+from headway.model.time import MICROSECOND
+from headway.runtime.engine import RunResult
+from headway.runtime.operators.base import DropKind
+from headway.runtime.replay import VehicleRun
+from headway.runtime.results import OutputRecord
+from headway.runtime.run_folder import RunFolder
+from headway.runtime.side_table import SIDE_SCHEMA, side_table
+from headway.runtime.trace import COLUMNS
+from headway.sources.parquet_file import ARROW_TYPES
+
+TIME = pa.timestamp("us", tz="UTC")
+NAMES = pa.dictionary(pa.int32(), pa.string())
+
+
+class RunWriter:
+    """Opens all files of a run at once; ``close`` completes them. ``named``: the recording has
+    vehicles, so every table says whose each row is."""
+
+    def __init__(self, folder: RunFolder, plan: Plan, *, named: bool, traced: bool) -> None:
+        self._named = named
+        self._plan = plan
+        schemas = dict(plan.schemas)
+        self._schemas = {output.name: schemas[output.stream] for output in plan.query.outputs}
+        taken = set(self._schemas)
+        self._files: dict[str, Any] = {}
+        """what it holds -> writer"""
+        for name, schema in self._schemas.items():
+            self._open(folder, name, name, output_schema(schema))
+        for kind in DropKind:
+            self._open(folder, f"{kind}/", free_name(kind.value, taken), SIDE_SCHEMA)
+        if traced:
+            self._open(folder, "trace/", free_name("trace", taken), TRACE_SCHEMA)
+
+    def _open(self, folder: RunFolder, what: str, name: str, schema: Any) -> None:
+        if self._named:
+            schema = schema.append(pa.field(VEHICLE_COLUMN, pa.string()))
+        self._files[what] = pq.ParquetWriter(folder.part(f"{name}.parquet"), schema)
+
+    def add(self, run: VehicleRun) -> None:
+        """Writes what one vehicle's run gave."""
+        result = run.result
+        for name, record in result.outputs.items():
+            self._write(name, run.vehicle, output_table(record, self._schemas[name]))
+        for kind in DropKind:
+            self._write(f"{kind}/", run.vehicle, side_table(result.side, kind, self._plan))
+        if "trace/" in self._files:
+            self._write("trace/", run.vehicle, trace_table(result))
+
+    def _write(self, what: str, vehicle: str | None, table: Any) -> None:
+        if self._named:
+            owner = pa.array([vehicle] * table.num_rows, pa.string())
+            table = table.append_column(VEHICLE_COLUMN, owner)
+        if table.num_rows:
+            self._files[what].write_table(table)
+
+    def close(self) -> None:
+        for writer in self._files.values():
+            writer.close()
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, with as many ``_`` behind it as make it different from all others."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def output_schema(schema: Schema) -> Any:
+    """The stream's columns, then what is known of each tuple's deadline."""
+    fields = [(field.name, ARROW_TYPES[field.type]) for field in schema.columns]
+    added = {"deadline": TIME, "completed": TIME, "latency": pa.int64(), "missed": pa.bool_()}
+    fields += [(free_name(name, schema.names), kind) for name, kind in added.items()]
+    return pa.schema(fields)
+
+
+def output_table(record: OutputRecord, schema: Schema) -> Any:
+    """The tuples in order of completion. ``latency`` is exact, in nanoseconds; ``deadline`` is
+    rounded down and ``completed`` up to microseconds."""
+    kinds = output_schema(schema)
+    columns = [list(column) for column in zip(*record.rows, strict=True)]
+    if not columns:
+        return kinds.empty_table()
+    latencies = record.latencies
+    sensed = columns[0]
+    ahead = record.relative_deadline // MICROSECOND
+    columns += [
+        [timestamp + ahead for timestamp in sensed],
+        [-(-completed // MICROSECOND) for completed in record.completed],
+        latencies.tolist(),
+        (latencies > record.relative_deadline).tolist(),
+    ]
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.types, strict=True)]
+    return pa.table(arrays, schema=kinds)
+
+
+TRACE_SCHEMA = pa.schema(
+    [
+        (name, NAMES if name in ("kind", "node", "place", "what") else pa.int64())
+        for name in COLUMNS[:-2]
+    ]
+    + [("first", pa.int32()), ("ran", pa.int32()), ("operators", pa.list_(pa.string()))]
+)
+
+
+def trace_table(result: RunResult) -> Any:
+    """The trace with the operators of each run spelt out."""
+    trains = {unit.name: unit.operators for unit in result.kernel.program.units}
+    operators = [
+        list(trains[what][first : first + ran]) if what in trains and ran else None
+        for _, _, _, _, _, what, _, first, ran in result.trace.events
+    ]
+    table = result.trace.to_table()
+    return table.append_column("operators", pa.array(operators, pa.list_(pa.string())))
