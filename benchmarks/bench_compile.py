@@ -122,7 +122,9 @@ def measure(operators: int) -> dict[str, float]:
         times["json"] = perf_counter() - start
         if not best or sum(times.values()) < sum(best.values()):
             best = times
-    kept = sum(promise.kept for promise in compilation.verdict.promises) if compilation.verdict else 0
+    kept = (
+        sum(promise.kept for promise in compilation.verdict.promises) if compilation.verdict else 0
+    )
     print(
         f"{operators:>7} operators: {sum(best.values()):7.2f} s  "
         f"({len(query.sources)} sources, {len(compilation.tasks)} tasks, "

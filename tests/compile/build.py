@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from headway.compile.compilation import Compilation
+from headway.compile.passes import PASSES
 from headway.model.arrival import Rate
 from headway.model.cost import Cost
 from headway.model.operators import Input, Map, Operator, Union, UserDefined
@@ -94,3 +96,17 @@ def one_node(query: Query, **node: float) -> Vehicle:
         nodes=(Node(name="ecu", **node),),  # type: ignore[arg-type]
         sensors=tuple((s.name, "ecu") for s in query.sources),
     )
+
+
+def compiled_until(
+    last: Callable[[Compilation], Compilation], query: Query, vehicle: Vehicle | None = None
+) -> Compilation:
+    """The compilation after that pass and all before it."""
+    compilation = Compilation(
+        query=query, vehicle=vehicle or one_node(query), timed=vehicle is not None
+    )
+    for run_pass in PASSES:
+        compilation = run_pass(compilation)
+        if run_pass is last:
+            break
+    return compilation

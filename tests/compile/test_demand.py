@@ -56,9 +56,7 @@ def true_lateness(demands: Sequence[Demand], sections: Sequence[Section], start:
 
 
 def true_busy_period(demands: Sequence[Demand], blocking: int) -> int:
-    return next(
-        length for length in range(LIMIT) if blocking + work_in(demands, length) <= length
-    )
+    return next(length for length in range(LIMIT) if blocking + work_in(demands, length) <= length)
 
 
 # ---------------------------------------------------------------- random small cases

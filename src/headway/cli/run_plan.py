@@ -7,11 +7,12 @@ from pathlib import Path
 
 from headway.cli.places import placed
 from headway.compile import compile_query
+from headway.compile.meaning import on_one_node
 from headway.errors import FileError, Place, Problem
 from headway.files import load_query, load_vehicle
 from headway.files.reading import read_text
 from headway.model.codec import plan_from_json
-from headway.model.plan import ONLY_NODE, Plan
+from headway.model.plan import Plan
 
 PLAN_SUFFIX = ".json"
 
@@ -37,8 +38,8 @@ def runnable_plan(query: Path, vehicle: Path | None, *, zero_cost: bool) -> Runn
         with placed(loaded, loaded_vehicle):
             plan = compile_query(loaded.query, loaded_vehicle.vehicle if loaded_vehicle else None)
     if zero_cost:
-        return RunnablePlan(plan=compile_query(plan.query), charged=False)
-    if plan.vehicle.name != ONLY_NODE:
+        return RunnablePlan(plan=on_one_node(plan), charged=False)
+    if plan.verdict is not None:
         return RunnablePlan(plan=plan, charged=True)
     free = [operator.name for operator in plan.query.operators if operator.cost is None]
     if free:
@@ -58,7 +59,31 @@ def _read_plan(path: Path, vehicle: Path | None) -> Plan:
                 want="leave out --vehicle, or name the query instead of the plan",
             )
         )
-    return plan_from_json(read_text(path), str(path))
+    plan = plan_from_json(read_text(path), str(path))
+    _check_whole(plan, path)
+    return plan
+
+
+def _check_whole(plan: Plan, path: Path) -> None:
+    """A plan somebody has edited may lack what the compiler would have given it."""
+    streams = [source.name for source in plan.query.sources]
+    streams += [operator.name for operator in plan.query.operators]
+    nodes = {node.name for node in plan.vehicle.nodes}
+    placed = {name for name, node in plan.placement if node in nodes}
+    schemas = dict(plan.schemas)
+    wrong = [name for name in streams if name not in placed or name not in schemas]
+    known = set(streams)
+    wrong += [output.name for output in plan.query.outputs if output.stream not in known]
+    for operator in plan.query.operators:
+        wrong += [operator.name for stream in operator.streams if stream not in known]
+    if wrong:
+        raise FileError(
+            Problem(
+                f"the plan is not whole: {_some(wrong)} without a node, a schema or an input",
+                place=Place(str(path)),
+                want="compile the query again",
+            )
+        )
 
 
 def _some(names: list[str]) -> str:

@@ -22,6 +22,7 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
     try:
         plan = _PLAN.validate_json(text)
     except ValidationError as error:
+        _check_version(_version_in(text), name)
         problems = [
             Problem(
                 item["msg"],
@@ -31,13 +32,26 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
             for item in error.errors()[:5]
         ]
         raise FileError(problems) from None
-    if plan.version != PLAN_VERSION:
+    _check_version(plan.version, name)
+    return plan
+
+
+def _version_in(text: str) -> object:
+    """The version of a plan that cannot be read, ours if it does not say."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return PLAN_VERSION
+    return value.get("version", PLAN_VERSION) if isinstance(value, dict) else PLAN_VERSION
+
+
+def _check_version(version: object, name: str) -> None:
+    if version != PLAN_VERSION:
         raise FileError(
             Problem(
                 "plan of another version",
                 at=name,
-                got=f"version {plan.version}",
+                got=f"version {version!r:.20}",
                 want=f"compile the query again (this Headway reads version {PLAN_VERSION})",
             )
         )
-    return plan

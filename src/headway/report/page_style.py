@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-PAGE_CSS =
-"""
+PAGE_CSS = """
 :root{color-scheme:light dark;--ink:#18212d;--muted:#566273;--page:#fff;--card:#f6f8fb;
 --line:#cdd6e1;--kept:#14632f;--kept-back:#e6f6ea;--broken:#a01c15;--broken-back:#fdeaea;
 --node:#9cc3f2;--bus:#b7b0ea;--gateway:#8b80d6;--source:#f0cf7c;--waiting:#d5dbe3;--on-part:#18212d}

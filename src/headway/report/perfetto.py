@@ -8,18 +8,18 @@ Times are microseconds from the recording's first arrival.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from headway.model.plan import Plan
+from headway.model.routes import architecture_of
 from headway.runtime.engine import RunResult
 from headway.runtime.replay import VehicleRun
-from headway.runtime.trace import Event, EventKind
+from headway.runtime.trace import EventKind
 
 Entry = dict[str, Any]
 NETWORK = "network"
 EVENTS_THREAD = 0
-OPERATOR, FRAME = "operator", "frame"
 _WORDS = {
     EventKind.PREEMPT: "{} preempted",
     EventKind.RESUME: "{} resumes",
@@ -70,76 +70,89 @@ class PerfettoTrace:
         )
 
     def _slices(self, layout: _Layout, result: RunResult) -> Iterator[Entry]:
-        for name, category, place, start, end, details in merged(
-            slices_of(result.trace.events, result)
-        ):
-            pid, tid = layout.thread(place)
+        for one in merged(slices_of(result)):
+            pid, tid = layout.thread(one.place)
             yield {
                 "ph": "X",
-                "name": name,
-                "cat": category,
-                "ts": self._time(start),
-                "dur": (end - start) / 1000,
+                "name": one.name,
+                "cat": one.category,
+                "ts": self._time(one.start),
+                "dur": (one.end - one.start) / 1000,
                 "pid": pid,
                 "tid": tid,
-                "args": details,
+                "args": one.details,
             }
 
     def _instants(self, layout: _Layout, result: RunResult) -> Iterator[Entry]:
-        for kind, start, _, node, place, what, job, _, _ in result.trace.events:
+        for number, start, _, node, place, what, job, _, _ in result.trace.events:
+            kind = EventKind(number)
             if kind in (EventKind.RUN, EventKind.FRAME):
                 continue
-            pid, tid = layout.thread(place) if place else (layout.process(node, what), 0)
+            if place:
+                (pid, tid), details = layout.thread(place), {"job": job}
+            else:
+                pid, tid = layout.process(node, what), EVENTS_THREAD
+                details = {"tuple": job} if job else {}
+            name = kind.name.lower()
             entry = {
                 "ph": "i",
-                "name": _WORDS[EventKind(kind)].format(what),
-                "cat": EventKind(kind).name.lower(),
+                "name": _WORDS.get(kind, f"{name} {{}}").format(what),
+                "cat": name,
                 "ts": self._time(start),
                 "s": "t",
                 "pid": pid,
                 "tid": tid,
-                "args": {"job": job},
+                "args": details,
             }
             if kind in _COLOURS:
-                entry["cname"] = _COLOURS[EventKind(kind)]
+                entry["cname"] = _COLOURS[kind]
             yield entry
 
     def _time(self, nanoseconds: int) -> float:
         return (nanoseconds - self._begin) / 1000
 
 
-Slice = tuple[str, str, str, int, int, dict[str, Any]]
-"""(name, category, place, start, end, details)"""
+class Slice(NamedTuple):
+    """A bar in the picture. ``parted``: it may be a part of what the operator did in one go."""
+
+    name: str
+    category: str
+    place: str
+    start: int
+    end: int
+    details: dict[str, Any]
+    parted: bool = False
 
 
-def slices_of(events: Sequence[Event], result: RunResult) -> Iterator[Slice]:
+def slices_of(result: RunResult) -> Iterator[Slice]:
     """A slice per operator and per frame: a train that ran in one go is taken apart again."""
     units = {unit.name: unit for unit in result.kernel.program.units}
-    for kind, start, end, _, place, what, job, first, ran in events:
+    for kind, start, end, _, place, what, job, first, ran in result.trace.events:
         if kind == EventKind.FRAME:
-            yield what, FRAME, place, start, end, {"frame": f"{first + 1} of {ran}"}
+            details = {"tuple": job, "frame": f"{first + 1} of {ran}"}
+            yield Slice(what, "frame", place, start, end, details)
         elif kind == EventKind.RUN:
             unit = units[what]
-            details = {"task": what, "job": job}
             for index in range(first, first + ran):
                 last = index == first + ran - 1
                 until = end if last else start + unit.costs[index]
-                yield unit.operators[index], OPERATOR, place, start, until, details
+                details = {"task": what, "job": job}
+                parted = unit.between_items and index == 0
+                yield Slice(unit.operators[index], "operator", place, start, until, details, parted)
                 start = until
 
 
 def merged(slices: Iterable[Slice]) -> Iterator[Slice]:
-    """Slices of one operator of one job that follow each other without a gap are one slice."""
+    """An operator that may be preempted between its items, and was not, is one slice again."""
     last: dict[str, Slice] = {}
     for one in slices:
-        before = last.get(one[2])
+        before = last.get(one.place)
         if before is not None:
-            same = (*before[:3], before[4], before[5]) == (*one[:4], one[5])
-            if same and one[1] == OPERATOR:
-                last[one[2]] = (*before[:4], one[4], before[5])
+            if one.parted and before == one._replace(start=before.start, end=one.start):
+                last[one.place] = before._replace(end=one.end)
                 continue
             yield before
-        last[one[2]] = one
+        last[one.place] = one
     yield from last.values()
 
 
@@ -148,11 +161,12 @@ class _Layout:
 
     def __init__(self, plan: Plan, vehicle: str | None, first: int) -> None:
         nodes = plan.vehicle.nodes
-        media = [medium.name for medium in (*plan.vehicle.buses, *plan.vehicle.links)]
+        media = list(architecture_of(plan.vehicle).media)
         names = [node.name for node in nodes] + [NETWORK] * bool(media)
         self._prefix = "" if vehicle is None else f"{vehicle}: "
         self.processes = {name: first + index for index, name in enumerate(names)}
-        self._node_of = {**dict(plan.placement), **{o.name: "" for o in plan.query.outputs}}
+        self._node_of = dict(plan.placement)
+        self._first_node = nodes[0].name
         self._threads: dict[str, tuple[int, int]] = {}
         self._thread_names: dict[tuple[int, int], str] = {}
         for node in nodes:
@@ -171,19 +185,16 @@ class _Layout:
 
     def process(self, node: str, what: str) -> int:
         """The node of an instant; a dropped tuple names only the operators it was lost at."""
-        return self.processes[node or self._node_of[what.partition(">")[0]]]
+        where = what.partition(">")[0]
+        return self.processes[node or self._node_of.get(where, self._first_node)]
 
     def names(self) -> Iterator[Entry]:
-        for index, (name, pid) in enumerate(self.processes.items()):
-            about = {"process_name": {"name": self._prefix + name}}
-            order = {"process_sort_index": {"sort_index": index}}
-            for what, details in (about | order).items():
-                yield {"ph": "M", "name": what, "pid": pid, "tid": 0, "args": details}
+        for name, pid in self.processes.items():
+            yield _about("process_name", pid, 0, name=self._prefix + name)
+            yield _about("process_sort_index", pid, 0, sort_index=pid)
         for (pid, tid), name in self._thread_names.items():
-            yield {
-                "ph": "M",
-                "name": "thread_name",
-                "pid": pid,
-                "tid": tid,
-                "args": {"name": name},
-            }
+            yield _about("thread_name", pid, tid, name=name)
+
+
+def _about(what: str, pid: int, tid: int, **details: str | int) -> Entry:
+    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": details}

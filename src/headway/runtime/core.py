@@ -12,15 +12,19 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from headway.model.plan import Plan
+from headway.model.query import Output
 from headway.model.time import MICROSECOND
 from headway.runtime.ingest import Ingest
-from headway.runtime.operators.base import Dropped, Row
+from headway.runtime.operators.base import Dropped, Row, StatefulOperator
 from headway.runtime.operators.gather import Signal
 from headway.runtime.trace import EventKind, Trace
 from headway.runtime.units import Flight, Program, Unit
 
 Sink = Callable[[Row, int], None]
 """takes a tuple of an output and the time of its completion (ns)"""
+
+BulkSink = Callable[[list[Row], int], None]
+"""takes many tuples of an output that were completed at one time"""
 
 FINISH, ARRIVAL, DELIVERY, TIMER, DECISION = range(5)
 """the order of happenings at one instant"""
@@ -51,11 +55,12 @@ def earliest(flights: list[tuple[int, int, Flight]]) -> list[int]:
 class Wire:
     """Where the tuples of a stream go from one node: outputs, units there, other nodes."""
 
-    __slots__ = ("node", "outputs", "passed", "sent", "stream", "units")
+    __slots__ = ("node", "output_names", "outputs", "passed", "sent", "stream", "units")
 
     def __init__(self, stream: str, node: str) -> None:
         self.stream, self.node = stream, node
         self.outputs: tuple[Sink, ...] = ()
+        self.output_names: tuple[str, ...] = ()
         self.units: tuple[tuple[Unit, str], ...] = ()
         self.sent = False
         self.passed = 0
@@ -81,6 +86,8 @@ class Core(ABC):
         self.trace = trace
         self._record = trace.events.append if trace.kept else None
         self._on_drop = on_drop
+        self._bulk: dict[str, BulkSink] = {}
+        """for outputs that can take many tuples at once"""
         self._number = 0
         self._roots = 0
         self._timers: dict[int, int] = {}
@@ -100,16 +107,36 @@ class Core(ABC):
         crossing = {c.stream for c in plan.crossings}
         for stream in (*graph.sources, *graph.operators):
             wire = self._wires[stream, placement[stream]] = Wire(stream, placement[stream])
-            wire.outputs = tuple(sinks[name] for name in graph.outputs_of[stream])
+            wire.output_names = graph.outputs_of[stream]
+            wire.outputs = tuple(
+                self._traced(graph.outputs[name], wire.node, sinks[name])
+                for name in graph.outputs_of[stream]
+            )
             wire.sent = stream in crossing
         for (stream, node), units in program.entering.items():
             wire = self._wires.setdefault((stream, node), Wire(stream, node))
             wire.units = tuple(units)
         self._entrance = {name: self._wires[name, placement[name]] for name in graph.sources}
         self._exits = [self._wires[unit.stream, unit.node] for unit in program.units]
+        self.leaving: dict[str, int | None] = {}
+        """the watermark of each stream up to the last window, when it was last looked at"""
         self.consumed: dict[str, int] = dict.fromkeys(graph.operators, 0)
         self.produced: dict[str, int] = dict.fromkeys((*graph.sources, *graph.operators), 0)
         """results passed on inside a train; those that left it are counted by the wires"""
+
+    def _traced(self, output: Output, node: str, sink: Sink) -> Sink:
+        """The sink; if a trace is kept, one that also notes outputs and missed deadlines."""
+        record, name, deadline = self._record, output.name, output.deadline or 0
+        if record is None:
+            return sink
+
+        def take(row: Row, completed: int) -> None:
+            sink(row, completed)
+            record((EventKind.OUTPUT, completed, completed, node, "", name, 0, 0, 0))
+            if completed > row[0] * MICROSECOND + deadline:
+                record((EventKind.MISS, completed, completed, node, "", name, 0, 0, 0))
+
+        return take
 
     # ---------------------------------------------------------------- to be given
 
@@ -173,6 +200,26 @@ class Core(ABC):
         if wire.sent:
             self.send(wire, row, root, late)
 
+    def pass_on_many(self, wire: Wire, rows: list[Row], root: int) -> None:
+        """Like :meth:`pass_on`, for the results of a batch, none of them late."""
+        wire.passed += len(rows)
+        for name, sink in zip(wire.output_names, wire.outputs, strict=True):
+            many = self._bulk.get(name)
+            if many is not None:
+                many(rows, self.now)
+            else:
+                for row in rows:
+                    sink(row, self.now)
+        if wire.units or wire.sent:
+            for row in rows:
+                for unit, port in wire.units:
+                    if unit.gathering is None:
+                        self.push(unit, port, row, row[0], root, False, None)
+                    else:
+                        self._gather(unit, port, row, root, False)
+                if wire.sent:
+                    self.send(wire, row, root, False)
+
     def receive(self, stream: str, node: str, row: Row, root: int, late: bool) -> None:
         """A tuple of another node's stream has come."""
         if self._record:
@@ -208,6 +255,12 @@ class Core(ABC):
         for row in rows:
             self._roots += 1
             self.push(unit, "", row, row[0], self._roots, False, (row,))
+
+    def emit_windows(self, unit: Unit, aggregate: StatefulOperator, rows: list[Row]) -> None:
+        """Results of windows that closed; those that failed go to the side."""
+        if aggregate.side:
+            self.take_side(aggregate.take_side())
+        self.emit(unit, rows)
 
     def _gather(self, unit: Unit, port: str, row: Row, root: int, late: bool) -> None:
         assert unit.gathering is not None
@@ -353,17 +406,15 @@ class Core(ABC):
                     join.advance(mark)
         for unit, aggregate in windows.aggregates:
             mark = marks[aggregate.name]
-            if mark is not None and (rows := aggregate.advance(mark)):
-                self.emit(unit, rows)
+            if mark is not None:
+                self.emit_windows(unit, aggregate, aggregate.advance(mark))
 
     def watermarks(self) -> dict[str, int | None]:
         """For each operator up to the last window: no unmarked tuple older than this comes to it
         any more. None as long as a source has not begun."""
         windows, operators = self.program.windows, self.program.graph.operators
         stateful = self.program.stateful
-        leaving: dict[str, int | None] = {
-            name: ingest.watermark for name, ingest in self.ingests.items()
-        }
+        self.leaving = leaving = self.source_marks()
         entering: dict[str, int | None] = {}
         for name in windows.order:
             marks = [self.mark_between(s, name, leaving.get(s)) for s in operators[name].streams]
@@ -380,6 +431,10 @@ class Core(ABC):
                     mark = gathering.output_watermark(mark)
             leaving[name] = mark
         return entering
+
+    def source_marks(self) -> dict[str, int | None]:
+        """For each source: no unmarked tuple older than this enters any more."""
+        return {name: ingest.watermark for name, ingest in self.ingests.items()}
 
     def mark_between(self, stream: str, operator: str, mark: int | None) -> int | None:
         """The watermark of a stream where an operator reads it; messages under way hold it back."""

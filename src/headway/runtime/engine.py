@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from headway.compile.judge.batches import batch_budget
+from headway.errors import InputError, Problem
 from headway.model.plan import Plan
 from headway.model.query import Criticality
 from headway.runtime.core import Core, Sink
+from headway.runtime.iterating import Handover
 from headway.runtime.kernel import Arrival, Kernel
 from headway.runtime.operators.base import DropKind, Dropped, Row
 from headway.runtime.program import build_program
-from headway.runtime.results import OutputRecord, SideOutput, Summary
+from headway.runtime.results import OutputRecord, OutputTuple, SideOutput, Summary
 from headway.runtime.trace import Trace
 from headway.runtime.units import Program
 from headway.schedule.online import Policy, policy_named
@@ -49,13 +52,15 @@ class Engine:
     """One vehicle. ``charged`` off runs the query as if operators took no time: its meaning.
 
     ``partitioned`` gives each unit a core of its node for good; otherwise all cores of a node share
-    one queue (global). A fresh engine is needed for each run: operators keep state.
+    one queue (global). ``batching`` lets waiting tuples of a train run as one for as long as every
+    promise of the plan is still kept. A fresh engine is needed for each run: operators keep state.
     """
 
     plan: Plan
     policy: str | Policy = "s-edf"
     charged: bool = True
     partitioned: bool = False
+    batching: bool = False
     keep_trace: bool = True
     keep_outputs: bool = True
     on_output: OutputCallback | None = None
@@ -83,6 +88,7 @@ class Engine:
         def drop(dropped: Dropped, now: int) -> None:
             side.dropped.append((now, dropped))
 
+        plain = self.keep_outputs and self.on_output is None and not self.keep_trace
         kernel = Kernel(
             self.plan,
             self._program,
@@ -91,9 +97,41 @@ class Engine:
             on_drop=drop,
             trace=trace,
             partitioned=self.partitioned,
+            bulk={name: record.extend for name, record in outputs.items()} if plain else {},
+            batch_budget=self._batch_budget(),
         )
         kernel.run(arrivals)
         return RunResult(outputs, side, trace, kernel)
+
+    def _batch_budget(self) -> int:
+        if not self.batching:
+            return 0
+        if self._policy.name != "s-edf":
+            raise InputError(
+                Problem(
+                    "batches need the policy s-edf",
+                    got=self._policy.name,
+                    want="use that policy or no batches",
+                )
+            )
+        return batch_budget(self.plan)
+
+    def stream(self, arrivals: Iterable[Arrival], output: str) -> Iterator[OutputTuple]:
+        """The tuples of one output in order, as the run goes on."""
+        deadlines = {one.name: one.deadline or 0 for one in self.plan.query.outputs}
+        if output not in deadlines:
+            known = ", ".join(deadlines)
+            raise InputError(Problem(f"there is no output {output!r}", want=f"one of {known}"))
+        handover = Handover(output, deadlines[output])
+        follow = self.on_output
+
+        def take(name: str, row: Row, completed: int) -> None:
+            if follow is not None:
+                follow(name, row, completed)
+            handover.take(name, row, completed)
+
+        self.on_output = take
+        return handover.read(lambda: self.run(arrivals))
 
     def _sink(self, record: OutputRecord) -> Sink:
         follow, name = self.on_output, record.name

@@ -14,11 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any
 
 from headway.model.plan import Plan
 from headway.model.time import MICROSECOND
-from headway.runtime.core import DECISION, FINISH, NEVER, Arrival, Core, Sink, Wire, earliest
+from headway.runtime.core import (
+    DECISION,
+    FINISH,
+    NEVER,
+    Arrival,
+    BulkSink,
+    Core,
+    Sink,
+    Wire,
+    earliest,
+)
 from headway.runtime.lane import Lane
 from headway.runtime.network import Network
 from headway.runtime.operators.base import Dropped, Row
@@ -29,8 +40,10 @@ from headway.schedule.online.policy import Policy
 
 __all__ = ["Arrival", "Kernel"]
 
-RUN = int(EventKind.RUN)
-RUN = int(EventKind.RUN)
+RUN, BATCH = int(EventKind.RUN), int(EventKind.BATCH)
+BACKLOG = "backlog"
+"""what a job is given that stands for all tuples waiting before its unit"""
+_timestamp = itemgetter(0)
 _ready = tuple.__new__
 """makes a Ready from a tuple without its slower constructor: this is the hot path"""
 
@@ -48,12 +61,19 @@ class Kernel(Core):
         on_drop: Callable[[Dropped, int], None],
         trace: Trace,
         partitioned: bool = False,
+        bulk: dict[str, BulkSink] | None = None,
+        batch_budget: int = 0,
     ) -> None:
+        """``batch_budget``: how long (ns) waiting tuples of a train may run as one batch."""
         super().__init__(plan, program, sinks=sinks, on_drop=on_drop, trace=trace)
         self._events: list[tuple[int, int, int, Callable[[Any], None], Any]] = []
         self._next_arrival = NEVER
+        self._source: Iterator[Arrival] = iter(())
+        self._bulk = bulk or {}
+        self._batch_budget = batch_budget
         self._preemptive = policy.preemptive
-        self._network = Network(plan, lambda: self.now, self.at, self._deliver)
+        on_frame = self._frame_begins if trace.kept else None
+        self._network = Network(plan, lambda: self.now, self.at, self._deliver, on_frame)
         self._processors: list[Processor] = []
         for node in program.nodes.values():
             units = [unit for unit in program.units if unit.node == node.name]
@@ -96,6 +116,14 @@ class Kernel(Core):
             leaving,
         )
 
+    def _frame_begins(
+        self, medium: str, stream: str, message: Any, time: int, place: int, count: int
+    ) -> None:
+        start, root = self.now, message[1]
+        self.trace.events.append(
+            (EventKind.FRAME, start, start + time, "", medium, stream, root, place, count)
+        )
+
     # ---------------------------------------------------------------- time
 
     def at(self, time: int, kind: int, function: Callable[[Any], None], argument: Any) -> None:
@@ -104,11 +132,11 @@ class Kernel(Core):
 
     def run(self, arrivals: Iterable[Arrival]) -> None:
         """Takes in all arrivals, in order of time, and runs until nothing is left to do."""
-        source = iter(arrivals)
+        source = self._source = iter(arrivals)
         self._take(source)
         self._drain(source)
         for unit, aggregate in self.program.windows.aggregates:
-            self.emit(unit, aggregate.finish())
+            self.emit_windows(unit, aggregate, aggregate.finish())
             self._drain(source)
 
     def _take(self, source: Iterator[Arrival]) -> None:
@@ -174,7 +202,10 @@ class Kernel(Core):
             or (events and events[0][0] <= end)
         ):
             key = unit.key(timestamp * MICROSECOND, root)
-            self.queue(unit, port, row, key, root, late, None, None)
+            if not self._batch_budget or late:
+                self.queue(unit, port, row, key, root, late, None, None)
+                return
+            self._add_to_backlog(lane, row, key)
             return
         self.decisions += 1
         row, ran = lane.run(row)
@@ -187,6 +218,40 @@ class Kernel(Core):
             self.pass_on(lane.exit, row, root, late)
         elif lane.whole.side:
             self.take_side(lane.whole.take_side())
+
+    def _add_to_backlog(self, lane: Lane, row: Row, key: Any) -> None:
+        """Puts a tuple with those that wait to run as a batch, and with it all further arrivals of
+        this source before anything else can happen."""
+        ingest, unit, name = lane.ingest, lane.unit, lane.source
+        fits, mark = ingest.fits, ingest.mark
+        events = self._events
+        until = self.now
+        if not lane.processor.free:
+            until = events[0][0] - 1 if events else NEVER
+        taken = [row]
+        append = taken.append
+        source, following = self._source, self._arrival
+        while following is not None and following[1] == name and following[0] <= until:
+            row = following[2]
+            if not fits(row) or mark(row[0]):
+                break  # by the long way: not of the right form, or late
+            append(row)
+            following = next(source, None)
+        self._arrival = following
+        self._next_arrival = NEVER if following is None else following[0]
+        more = len(taken) - 1
+        self.arrived += more
+        self._roots += more
+        lane.entrance.passed += more
+        backlog = unit.backlog
+        first = min(taken, key=_timestamp)
+        if not backlog or first[0] < backlog[0][0]:
+            # One entry stands for the whole backlog, as urgent as its oldest tuple.
+            key = unit.key(first[0] * MICROSECOND, self._roots)
+            self.queue(unit, lane.port, first, key, self._roots, False, BACKLOG, None)
+            unit.backlog = taken + backlog
+        else:
+            backlog += taken
 
     # ---------------------------------------------------------------- network
 
@@ -230,6 +295,8 @@ class Kernel(Core):
                 self._waiting[processor.index] = None
                 return
             job = heappop(ready)
+            if job.given is BACKLOG and not job.unit.backlog:
+                continue  # an older tuple took the whole backlog with it
             self.decisions += 1
             start = self.now + processor.decision_cost + processor.penalty
             processor.penalty = 0
@@ -255,6 +322,9 @@ class Kernel(Core):
                     self.land(job.flight)
                 continue
             core = processor.free.pop()
+            if job.given is BACKLOG:
+                self._run_batch(processor, core, job, start)
+                continue
             if job.slots is not None:
                 self._instant(EventKind.RESUME, processor, core, job)
             else:
@@ -296,6 +366,45 @@ class Kernel(Core):
             if self._should_yield(processor, job):
                 self._preempt(processor, core, job)
                 return
+
+    def _run_batch(self, processor: Processor, core: int, job: Ready, start: int) -> None:
+        """Runs as much of a unit's backlog as the budget allows, without a decision in between."""
+        unit, whole = job.unit, job.unit.whole
+        assert whole is not None
+        backlog = unit.backlog
+        most = max(1, self._batch_budget // unit.cost)
+        rows, unit.backlog = backlog[:most], backlog[most:]
+        if unit.backlog:
+            oldest = min(row[0] for row in unit.backlog)
+            key = unit.key(oldest * MICROSECOND, job.root)
+            self.queue(unit, job.port, rows[0], key, job.root, False, BACKLOG, None)
+        results, ended = whole.tally(rows)
+        time = len(rows) * unit.cost
+        passed = len(rows)
+        for index, count in enumerate(ended):
+            if count:
+                time -= count * (unit.cost - unit.spent[index + 1])
+                unit.ran[index + 1] += count
+                passed -= count
+        unit.ran[-1] += passed
+        if whole.side:
+            self.take_side(whole.take_side())
+        end = start + time
+        if self._record:
+            place, count = processor.places[core], len(rows)
+            self._record((BATCH, start, end, unit.node, place, unit.name, job.number, 0, count))
+        done = (processor, core, unit, results, job.root)
+        if self._quiet(processor, end):
+            self.now = end
+            self._batch_ends(done)
+        else:
+            self.at(end, FINISH, self._batch_ends, done)
+
+    def _batch_ends(self, argument: tuple[Processor, int, Unit, list[Row], int]) -> None:
+        processor, core, unit, results, root = argument
+        processor.free.append(core)
+        self._waiting[processor.index] = None
+        self.pass_on_many(self._exits[unit.index], results, root)
 
     def _slot_ends(self, argument: tuple[Processor, int, Ready]) -> None:
         """An operator has ended at an instant at which other things happen too: go on after

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from headway.compile.deadlines import with_deadlines
 from headway.compile.trains import form_tasks
 from headway.model.graph import graph_of
@@ -19,8 +21,10 @@ def tasks_for(plan: Plan, policy: Policy) -> tuple[list[Task], StaticOrder]:
     return tasks, static_order(graph, tasks)
 
 
-def build_program(plan: Plan, policy: Policy, *, charged: bool = True) -> Program:
+def build_program(
+    plan: Plan, policy: Policy, *, charged: bool = True, apart: Collection[str] = ()
+) -> Program:
     """The units of all nodes. ``charged`` off gives every operator the cost nothing: the meaning
     of the query (design: a run on an infinitely fast machine)."""
     tasks, order = tasks_for(plan, policy)
-    return assemble(plan, policy, tasks, order, charged=charged)
+    return assemble(plan, policy, tasks, order, charged=charged, apart=apart)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headway.model.cost import Cost
@@ -11,7 +11,7 @@ from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefin
 from headway.model.plan import Plan, Task
 from headway.model.schema import Schema
 from headway.model.vehicle import Node
-from headway.runtime.operators.base import StatefulOperator
+from headway.runtime.operators.base import Row, StatefulOperator
 from headway.runtime.operators.build import build_stateful, steps_of
 from headway.runtime.operators.custom import CustomOperator
 from headway.runtime.operators.fused import Fused
@@ -72,6 +72,8 @@ class Unit:
     """how many tuples ran through n operators, by n (for the fast way)"""
     flights: list[tuple[int, int, Flight]] | None = None
     """(timestamp, number, job under way) as a heap, if windows after it must wait for its jobs"""
+    backlog: list[Row] = field(default_factory=list)
+    """tuples that wait to run as a batch"""
     oldest: tuple[int, bool] | None = None
     """timestamp and late mark of the oldest tuple in the batch being gathered"""
 
@@ -108,9 +110,20 @@ class Program:
 
 
 def assemble(
-    plan: Plan, policy: Policy, tasks: Sequence[Task], order: StaticOrder, *, charged: bool = True
+    plan: Plan,
+    policy: Policy,
+    tasks: Sequence[Task],
+    order: StaticOrder,
+    *,
+    charged: bool = True,
+    apart: Collection[str] = (),
+    leaving: Collection[str] = (),
 ) -> Program:
-    """The units that run these tasks. ``charged`` off gives every operator the cost nothing."""
+    """The units that run these tasks. ``charged`` off gives every operator the cost nothing.
+
+    Operators ``apart`` are not fused with their neighbours; other nodes want to know how far time
+    has come on the streams ``leaving``.
+    """
     graph = graph_of(plan.query)
     schemas = dict(plan.schemas)
     nodes = {node.name: node for node in plan.vehicle.nodes}
@@ -124,7 +137,9 @@ def assemble(
         return (operator.cost or FREE) if charged else FREE
 
     units = [
-        _unit(index, task, graph, schemas, stateful, nodes[task.node], policy, order, cost_of)
+        _unit(
+            index, task, graph, schemas, stateful, nodes[task.node], policy, order, cost_of, apart
+        )
         for index, task in enumerate(tasks)
     ]
     entering: dict[tuple[str, str], list[tuple[Unit, str]]] = {}
@@ -138,7 +153,7 @@ def assemble(
         units=units,
         entering=entering,
         stateful=stateful,
-        windows=windows_of(graph, units, stateful),
+        windows=windows_of(graph, units, stateful, leaving),
         nodes=nodes,
     )
 
@@ -153,13 +168,14 @@ def _unit(
     policy: Policy,
     order: StaticOrder,
     cost_of: Callable[[Operator, Node], Cost],
+    apart: Collection[str],
 ) -> Unit:
     operators = [graph.operators[name] for name in task.operators]
     head = operators[0]
     costs = tuple(cost_of(operator, node).worst(node.speed) for operator in operators)
     steps: list[Step] = []
     position = 0
-    for built in steps_of(operators, schemas, stateful):
+    for built in steps_of(operators, schemas, stateful, apart):
         count = len(built.operators) if isinstance(built, Fused) else 1
         before = operators[position - 1].name if position else ""
         port = next((p.port for p in operators[position].inputs if p.stream == before), "")
@@ -210,12 +226,16 @@ class Windows:
 
 
 def windows_of(
-    graph: Graph, units: list[Unit], stateful: Mapping[str, StatefulOperator]
+    graph: Graph,
+    units: list[Unit],
+    stateful: Mapping[str, StatefulOperator],
+    leaving: Collection[str] = (),
 ) -> Windows:
-    """The joins and aggregates, and the operators before them; their units note jobs under way."""
+    """The joins and aggregates, and the operators before them; their units note jobs under way.
+    So do those before streams ``leaving`` for windows elsewhere."""
     windowed = [n for n in graph.order if isinstance(graph.operators[n], Join | Aggregate)]
-    before = set(windowed)
-    pending = list(windowed)
+    pending = [*windowed, *(name for name in leaving if name in graph.operators)]
+    before = set(pending)
     while pending:
         for stream in graph.operators[pending.pop()].streams:
             if stream in graph.operators and stream not in before:

@@ -16,13 +16,18 @@ from typing import Any
 
 from headway.model.plan import Plan
 from headway.runtime.clock import Pace
-from headway.runtime.core import NEVER, TIMER, Arrival, Core, Sink, Wire
+from headway.runtime.core import NEVER, Arrival, Core, Sink, Wire
 from headway.runtime.keeping_up import KeepingUp
 from headway.runtime.operators.base import Dropped, Row
 from headway.runtime.processor import Ready
 from headway.runtime.trace import EventKind, Trace
-from headway.runtime.units import Aggregating, Flight, Program, Unit
+from headway.runtime.units import Flight, Program, Unit
 from headway.schedule.online.policy import Policy
+
+ENDED = NEVER >> 1
+"""a watermark beyond this: nothing comes any more"""
+JOBS_BETWEEN_MARKS = 16
+"""a busy engine looks this often whether windows can close; an idle one always"""
 
 Timed = tuple[int, int, int, Callable[[Any], None], Any]
 
@@ -63,7 +68,8 @@ class WallKernel(Core):
         """sources from which nothing comes any more"""
         self.lost: set[str] = set()
         """sources whose node is not heard of: windows do not wait for them"""
-        self._finished: set[int] = set()
+        self._jobs_since = 0
+        self._moved = True
 
     def _timed(self, sink: Sink) -> Sink:
         """A tuple is completed when it is handed over."""
@@ -97,9 +103,12 @@ class WallKernel(Core):
         self._take()
         while True:
             self._take_in()
+            if self._moved and (not self._ready or self._jobs_since >= JOBS_BETWEEN_MARKS):
+                self._moved, self._jobs_since = False, 0
+                self.move_time()
             if self._ready:
                 self._run_most_urgent()
-            elif not self._finish_one():
+            elif not self._moved:
                 due = self._events[0][0] if self._events else NEVER
                 if self._arrival is not None:
                     due = min(due, self._arrival.time)
@@ -194,7 +203,9 @@ class WallKernel(Core):
                 self._note(EventKind.PREEMPT, job, self.now, self.now, 0, 0)
                 heappush(self._ready, job._replace(slots=slots, slot=slot))
                 return
-        self.land(job.flight)
+        self._jobs_since += 1
+        if job.flight is not None:
+            self.land(job.flight)
 
     def _note(
         self, kind: EventKind, job: Ready, start: int, end: int, first: int, ran: int
@@ -205,54 +216,39 @@ class WallKernel(Core):
                 (kind, start, end, unit.node, unit.node, unit.name, job.number, first, ran)
             )
 
-    # ---------------------------------------------------------------- ends
+    # ---------------------------------------------------------------- watermarks and ends
 
     def end(self, source: str) -> None:
         """Nothing more comes from this source (call in the kernel's thread)."""
         self.ended.add(source)
-        if self.program.aggregates:
-            self.tell_watermarks(None)
+        self._moved = True
 
-    def watermark_of(self, aggregating: Aggregating) -> int | None:
-        oldest = NEVER
-        for name in aggregating.sources:
-            if name in self.ended or name in self.lost:
-                continue
-            mark = self.ingests[name].watermark
-            if mark is None:
-                return None
-            oldest = min(oldest, mark)
-        return oldest if oldest < NEVER else None
+    def land(self, flight: Flight) -> None:
+        flight.landed = True
+        self._moved = True
 
-    def _finish_one(self) -> bool:
-        """Ends an aggregate that nothing can reach any more, the first in the order of streams;
-        whether there was one. Called when no job is ready."""
-        for place, watcher in enumerate(self.program.aggregates):
-            if place in self._finished or not self.ended.issuperset(watcher.sources):
-                continue
-            if self._awaited(watcher) or any(
-                earlier not in self._finished and watcher in other.unit.watched
-                for earlier, other in enumerate(self.program.aggregates[:place])
-            ):
-                continue
-            self._finished.add(place)
-            self.emit(watcher.unit, watcher.operator.finish())
-            return True
-        return False
+    def _time_moved(self) -> None:
+        self._moved = True
 
-    def _awaited(self, watcher: Aggregating) -> bool:
-        """Whether a timer or a shedder may still send something its way."""
-        for _, kind, _, _, argument in self._events:
-            if kind != TIMER:
-                if argument in watcher.sources:
-                    return True
-            elif watcher in argument[0].watched and self._matters(argument):
-                return True
-        return False
+    def move_time(self) -> None:
+        """Closes the windows that nothing can reach any more."""
+        super()._time_moved()
 
-    def _matters(self, argument: tuple[Any, ...]) -> bool:
-        unit, number = argument[0], argument[1]
-        return unit.gathering is None or self._timers.get(unit.index) == number
+    def source_marks(self) -> dict[str, int | None]:
+        """A source that has ended holds back nothing; of one that is not heard of, time is taken
+        to go on as it does elsewhere."""
+        marks = {name: self.mark_of(name) for name in self.ingests}
+        heard = [m for name, m in marks.items() if name not in self.lost and name not in self.ended]
+        known = [mark for mark in heard if mark is not None]
+        for name, mark in marks.items():
+            if name in self.ended and not self.ingests[name].size():
+                marks[name] = NEVER
+            elif name in self.lost and known and len(known) == len(heard):
+                marks[name] = max(min(known), mark or 0)
+        return marks
+
+    def mark_of(self, source: str) -> int | None:
+        return self.ingests[source].watermark
 
 
 def _receivers(plan: Plan) -> dict[str, tuple[str, ...]]:

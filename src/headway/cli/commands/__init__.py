@@ -6,11 +6,15 @@ from collections.abc import Callable
 
 from headway.cli.commands.check import check
 from headway.cli.commands.compile import compile_
+from headway.cli.commands.policies import policies
+from headway.cli.commands.run import run
 from headway.cli.commands.schema import schema
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "compile": compile_,
     "check": check,
+    "run": run,
+    "policies": policies,
     "schema": schema,
 }
 """What is typed -> the function behind it, in the order of the help text."""

@@ -50,6 +50,9 @@ class Analysis:
     """Current bounds; None means that none exists, and ``reasons`` says why, by node or medium."""
 
     compilation: Compilation
+    batch: int = 0
+    """tuples may run as one, without a decision, for this long: it holds up others, and the first
+    of them until the last is done"""
     latency: dict[str, int | None] = field(default_factory=dict)
     """task -> the longest from its job's timestamp to its end"""
     responses: Responses = field(default_factory=dict)
@@ -248,7 +251,8 @@ class Analysis:
                 reason = f"{node.name} can be asked for more than it can do"
             else:
                 for task, excess, age in zip(tasks, late, ages, strict=True):
-                    self.latency[task.name] = min(task.relative_deadline + excess, age + busy)
+                    bound = min(task.relative_deadline + excess, age + busy)
+                    self.latency[task.name] = bound + self.batch
         if reason:
             self.reasons[node.name] = reason
             self.latency.update(dict.fromkeys((task.name for task in tasks), None))
@@ -256,6 +260,7 @@ class Analysis:
     def _section(self, task: Task) -> int:
         """How long an operator under way can hold up more urgent work, its cascade included."""
         section = max(self._works[task.name, entry].section for entry in task.entries)
+        section += self.batch
         return section + (self._cascades[task.name] if self.shift(task) else 0)
 
     def _find_cascades(self) -> None:

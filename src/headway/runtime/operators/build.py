@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from typing import cast
 
@@ -32,11 +32,16 @@ def steps_of(
     operators: Sequence[Operator],
     schemas: Mapping[str, Schema],
     stateful: Mapping[str, StatefulOperator],
+    apart: Collection[str] = (),
 ) -> list[Fused | StatefulOperator]:
     """The steps of a train: stateless neighbours fused, the others those of ``stateful``, which all
-    trains through an operator share."""
+    trains through an operator share. Operators ``apart`` are fused with none."""
     steps: list[Fused | StatefulOperator] = []
-    for fusible, group in groupby(operators, is_stateless):
+
+    def step_of(operator: Operator) -> tuple[bool, str]:
+        return is_stateless(operator), operator.name if operator.name in apart else ""
+
+    for (fusible, _), group in groupby(operators, step_of):
         if fusible:
             steps.append(Fused([cast(StatelessOperator, one) for one in group], schemas))
         else:

@@ -1,10 +1,11 @@
 """Filters, maps and unions that follow each other, as one generated function (AEDSMS section 5.6).
 
-One text is generated and compiled per run of operators, with three forms of the same function:
+One text is generated and compiled per run of operators, with four forms of the same function:
 
 - ``run(row)`` gives the row or None,
 - ``count(row)`` also tells how many operators ran: a filter that drops ends the train early,
-- ``batch(rows)`` is a loop over many rows.
+- ``batch(rows)`` is a loop over many rows,
+- ``tally(rows)`` is that loop and also counts, by operator, the rows whose train ended there.
 
 A function of the user that raises costs its tuple and nothing else: the tuple goes to the side
 list as FAILED with the operator's name, and the train ends for it as if that operator had dropped
@@ -27,6 +28,7 @@ from headway.model.schema import TIMESTAMP_COLUMN, DataType, Schema
 from headway.runtime.operators.base import DropKind, Row, SideList, failure
 
 StatelessOperator = Filter | Map | Union
+FORMS = ("run", "count", "batch", "tally")
 
 
 def is_stateless(operator: Operator) -> bool:
@@ -44,15 +46,16 @@ class Fused(SideList):
         self.operators = tuple(operator.name for operator in operators)
         super().__init__(">".join(self.operators))
         writer = _Writer(operators, schemas)
-        texts = [writer.function(form) for form in ("run", "count", "batch")]
+        texts = [writer.function(form) for form in FORMS]
         self.source = "\n".join(texts)
         self._starts = writer.starts(texts)
         functions = build(
-            self.source, ["run", "count", "batch"], {**writer.globals, "fail": self._fail}
+            self.source, list(FORMS), {**writer.globals, "fail": self._fail}
         )
         self.run: Callable[[Row], Row | None] = functions[0]
         self.count: Callable[[Row], tuple[Row | None, int]] = functions[1]
         self.batch: Callable[[Iterable[Row]], list[Row]] = functions[2]
+        self.tally: Callable[[Iterable[Row]], tuple[list[Row], list[int]]] = functions[3]
 
     def __call__(self, row: Row) -> Row | None:
         return self.run(row)
@@ -91,10 +94,10 @@ class _Writer:
     def function(self, form: str) -> str:
         body = Body()
         marks = self._marks.setdefault(form, [])
-        for taken in ("rows", "out", "append", "error"):
+        for taken in ("rows", "out", "append", "error", "ended"):
             body.fresh(taken)
         row = body.fresh("row")
-        if form != "batch":
+        if form in ("run", "count"):
             body.line("try:")
             with body.indented():
                 self._steps(body, form, row, _read_by_index(body, self.scopes[0], row), marks)
@@ -102,6 +105,9 @@ class _Writer:
             body.line("except Exception as error:")
             body.line(f"    {give_up}fail({row}, error)")
             return self._finish(form, row, body)
+        tally = form == "tally"
+        if tally:
+            body.line(f"ended = [0] * {len(self.operators)}")
         body.line("out = []")
         body.line("append = out.append")
         values = self._unpacked(body)
@@ -116,8 +122,9 @@ class _Writer:
             with body.indented():
                 self._steps(body, form, row, read, marks)
             body.line("except Exception as error:")
-            body.line(f"    fail({failed}, error)")
-        body.line("return out")
+            failing = f"fail({failed}, error)"
+            body.line(f"    ended[{failing} - 1] += 1" if tally else f"    {failing}")
+        body.line("return out, ended" if tally else "return out")
         return self._finish(form, "rows", body)
 
     def _finish(self, form: str, parameter: str, body: Body) -> str:
@@ -150,8 +157,12 @@ class _Writer:
         read: Callable[[ColumnRef], Value],
         marks: list[tuple[int, int]],
     ) -> None:
-        stop = {"run": "return None", "count": "return None, {}", "batch": "continue"}[form]
-        give = {"run": "return {0}", "count": "return {0}, {1}", "batch": "append({0})"}[form]
+        stop, give = {
+            "run": ("return None", "return {0}"),
+            "count": ("return None, {0}", "return {0}, {1}"),
+            "batch": ("continue", "append({0})"),
+            "tally": ("ended[{0} - 1] += 1; continue", "append({0})"),
+        }[form]
         emitter = Emitter(body, read)
         result = row
         for index, (operator, scope) in enumerate(zip(self.operators, self.scopes, strict=True)):
