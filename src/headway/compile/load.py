@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
+from headway.model.arrival import Rate
 from headway.model.cost import Cost, ceil_div
 from headway.model.operators import Fusion, Gather, Operator, UserDefined
 from headway.model.time import SECOND
 from headway.model.vehicle import Bus, Link, Node
 from headway.model.wire import transfer_time
+
+Key = TypeVar("Key", int, str)
 
 TOLERANCE = 1e-6
 """Relative excess over a capacity that is rounding and not overload."""
@@ -19,20 +23,34 @@ def fits(load: float, capacity: float) -> bool:
     return load <= capacity * (1 + TOLERANCE) + 1e-12
 
 
-def executions(operator: Operator, input_rates: Sequence[float]) -> float:
-    """Most executions per second in the long run; ``input_rates`` are tuples per second by port.
+def gathers(operator: Operator) -> bool:
+    """Whether one execution takes all the tuples that have come (a timeout, but not a join's)."""
+    return operator.timeout is not None and isinstance(operator, UserDefined | Fusion)
 
-    An operator without a timeout runs once a tuple. One that gathers all inputs runs when it has
-    them, at most as often as the slowest comes, or when its timeout is over; one that gathers for a
-    time runs at most once in that time.
+
+def runs_of(operator: Operator, rates: Mapping[Key, float]) -> tuple[list[Key], Rate | None]:
+    """How often a gathering operator runs at most: on tuples of which inputs, and by its timer.
+
+    A run with all inputs takes a tuple of every one, so the input with the fewest tuples per second
+    bounds them; runs by the timer are a timeout apart, and the only ones where the operator gathers
+    for a time. Or every tuple runs alone, where that is less.
     """
-    every_tuple = sum(input_rates)
-    if operator.timeout is None or not isinstance(operator, UserDefined | Fusion):
-        return every_tuple
-    expiries = SECOND / max(operator.timeout, 1)
-    if operator.gather is Gather.TIME:
-        return min(every_tuple, expiries)
-    return min(every_tuple, min(input_rates, default=0.0) + expiries)
+    timer = Rate(1, max(operator.timeout or 0, 1))
+    every = sum(rates.values())
+    if isinstance(operator, UserDefined | Fusion) and operator.gather is Gather.TIME:
+        return ([], timer) if timer.per_second < every else (list(rates), None)
+    rarest = min(rates, key=lambda key: rates[key])
+    if rates[rarest] + timer.per_second < every:
+        return [rarest], timer
+    return list(rates), None
+
+
+def executions(operator: Operator, input_rates: Sequence[float]) -> float:
+    """Most executions per second in the long run; ``input_rates`` are tuples per second by port."""
+    if not gathers(operator) or not input_rates:
+        return sum(input_rates)
+    inputs, timer = runs_of(operator, dict(enumerate(input_rates)))
+    return sum(input_rates[i] for i in inputs) + (timer.per_second if timer else 0.0)
 
 
 def operator_load(operator: Operator, input_rates: Sequence[float], node: Node) -> float:

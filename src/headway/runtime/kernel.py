@@ -290,10 +290,12 @@ class Kernel(Core):
     def _choose(self, processor: Processor) -> None:
         """Gives free cores the most urgent jobs, and runs them as far as nothing can happen."""
         ready = processor.ready
+        waiting = self._waiting
         while ready and processor.free:
             if self._next_arrival <= self.now:
-                self._waiting[processor.index] = None
+                waiting[processor.index] = None
                 return
+            waiting.pop(processor.index, None)
             job = heappop(ready)
             if job.given is BACKLOG and not job.unit.backlog:
                 continue  # an older tuple took the whole backlog with it

@@ -19,6 +19,7 @@ from headway.model.arrival import Rate
 from headway.model.plan import Promise
 from headway.model.query import Source
 from headway.model.time import MILLISECOND, format_duration
+from headway.model.vehicle import Bus, Link
 
 FACTORS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 MOST_TASKS = 300
@@ -91,15 +92,15 @@ def _faster_nodes(compilation: Compilation, blame: str) -> Iterator[tuple[str, C
 
 def _faster_media(compilation: Compilation, blame: str) -> Iterator[tuple[str, Compilation]]:
     vehicle = compilation.vehicle
-    if any(medium.name == blame for medium in (*vehicle.buses, *vehicle.links)):
+    if blame in {bus.name for bus in vehicle.buses} | {link.name for link in vehicle.links}:
         for factor in FACTORS:
             yield f"{blame} {factor:g} times as fast", _faster(compilation, {blame}, factor)
 
 
 def _faster_vehicle(compilation: Compilation) -> Iterator[tuple[str, Compilation]]:
     vehicle = compilation.vehicle
-    media = (*vehicle.buses, *vehicle.links)
-    names = {part.name for part in (*vehicle.nodes, *media)}
+    media: tuple[Bus | Link, ...] = (*vehicle.buses, *vehicle.links)
+    names = {node.name for node in vehicle.nodes} | {medium.name for medium in media}
     what = "all nodes, buses and links" if media else "all nodes"
     for factor in FACTORS:
         yield f"{what} {factor:g} times as fast", _faster(compilation, names, factor)

@@ -27,13 +27,12 @@ from headway.compile.judge.jobs import (
     Flows,
     Work,
     back_after,
-    execution_curves,
     flows_of,
-    gathers,
     most_outputs,
     work_of,
 )
 from headway.compile.judge.media import Message, Responses, media_responses, messages_of
+from headway.compile.load import gathers, runs_of
 from headway.compile.rates import windows_per_tuple
 from headway.compile.trains import waits
 from headway.model.arrival import ArrivalCurve
@@ -330,7 +329,7 @@ class Analysis:
                 )
                 for stream in task.entries
             }
-            runs, timer = execution_curves(head, rates)
+            runs, timer = runs_of(head, rates)
             if timer is not None:
                 work = self._works[task.name, task.entries[0]]
                 add(ArrivalCurve((timer,)), work.per_execution, age + wait, 0, age + wait)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headway.compile.load import gathers
 from headway.compile.rates import windows_per_tuple
-from headway.model.arrival import Rate
 from headway.model.graph import Graph
-from headway.model.operators import Aggregate, Fusion, Gather, Join, Operator, UserDefined
+from headway.model.operators import Aggregate, Join, Operator
 from headway.model.plan import Task
 from headway.model.vehicle import Node
 
@@ -26,11 +26,6 @@ class Flow:
 
 Flows = dict[str, dict[str, Flow]]
 """stream -> source -> flow"""
-
-
-def gathers(operator: Operator) -> bool:
-    """Whether one execution takes all the tuples that have come (a timeout, but not a join's)."""
-    return operator.timeout is not None and isinstance(operator, UserDefined | Fusion)
 
 
 def back_after(operator: Operator, back: int, age: int) -> int:
@@ -114,19 +109,3 @@ def work_of(task: Task, entry: str, graph: Graph, node: Node) -> Work:
         tuples *= most_outputs(operator, entry)
         entry = name
     return Work(per_tuple, per_execution, section + node.preemption_cost)
-
-
-def execution_curves(operator: Operator, rates: dict[str, float]) -> tuple[list[str], Rate | None]:
-    """How often a gathering operator runs at most: on arrivals of which streams, and by its timer.
-
-    A run with all inputs takes a tuple of every stream, so the stream with the fewest tuples per
-    second bounds them; runs by the timer are a timeout apart. Or every tuple runs alone, where
-    that is less."""
-    timer = Rate(1, max(operator.timeout or 0, 1))
-    every = sum(rates.values())
-    if isinstance(operator, UserDefined | Fusion) and operator.gather is Gather.TIME:
-        return ([], timer) if timer.per_second < every else (list(rates), None)
-    rarest = min(rates, key=lambda stream: rates[stream])
-    if rates[rarest] + timer.per_second < every:
-        return [rarest], timer
-    return list(rates), None

@@ -95,9 +95,10 @@ def derivation(stream: str, analysis: Analysis) -> list[LatencyStep]:
         steps.append(LatencyStep(place=task.node, what=what, time=latency - age - wait))
         if wait:
             head = graph.operators[task.operators[0]]
-            reason = "its window closes" if isinstance(head, Aggregate) else "its other inputs"
+            window = isinstance(head, Aggregate)
+            until = "until its window closes" if window else "for its other inputs"
             steps.append(
-                LatencyStep(place=head.name, what=f"{head.name} waits for {reason}", time=wait)
+                LatencyStep(place=head.name, what=f"{head.name} waits {until}", time=wait)
             )
         stream = max(task.entries, key=lambda s: analysis.age_at(s, task.node) or 0)
         steps += reversed(_hops(stream, task, analysis))
