@@ -7,6 +7,7 @@
     │   ├── ExpressionError   an SQL expression is wrong
     │   ├── VehicleError      a vehicle does not hold together
     │   ├── PlacementError    no placement respects the capacities
+    │   ├── GraphError        a task graph or its network does not hold together
     │   ├── UnsupportedError  an engine was asked for what it declares it cannot do
     │   └── DataError         the tuples do not have the promised form
     └── EnvironmentMissing    the machine lacks something that is needed (exit code 2)
@@ -95,6 +96,13 @@ class VehicleError(InputError):
 
 class PlacementError(InputError):
     """No placement of the operators respects the vehicle's capacities."""
+
+
+class GraphError(InputError):
+    """A task graph, or the network it is to run on, does not hold together.
+
+    The subclasses name the fault: see :mod:`headway.model.taskgraph` and
+    :mod:`headway.model.static_network`."""
 
 
 class UnsupportedError(InputError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -19,6 +20,7 @@ from tests.cli.running import (
     summary_of,
     write_speeds,
 )
+from tests.report.trace_rules import broken_rules
 
 from headway.compile import compile_query
 from headway.files import load_query, load_vehicle
@@ -86,9 +88,7 @@ def test_every_policy_gives_the_same_tuples_of_a_stateless_query(
 @pytest.mark.parametrize(
     ("example", "convert"), [("tyre_watch", as_parquet), ("collision_warning", as_csv)]
 )
-def test_parquet_and_csv_recordings_agree(
-    example: str, convert: object, tmp_path: Path
-) -> None:
+def test_parquet_and_csv_recordings_agree(example: str, convert: object, tmp_path: Path) -> None:
     assert callable(convert)
     converted = convert(example, tmp_path / "recording")
     folder = EXAMPLES / example
@@ -159,7 +159,7 @@ def test_without_all_costs_operators_take_no_time(tmp_path: Path) -> None:
     recording = write_speeds(tmp_path / "recording", steady(3))
     result = run(query, recording, tmp_path / "out", "--engine", "vehicle")
     assert "note: no vehicle, and no cost for fast: operators take no time" in result.stderr
-    assert summary_of(tmp_path / "out")["costs"] == "none"
+    assert summary_of(tmp_path / "out")["costs"] == "no"
     assert {row["latency"] for row in rows_of(tmp_path / "out", "alarm")} == {0}
 
 
@@ -173,6 +173,20 @@ def test_a_plan_runs_as_its_query(tmp_path: Path) -> None:
         for name in summary_of(tmp_path / "query")["files"]:
             made = [(tmp_path / folder / name).read_bytes() for folder in ("query", "run")]
             assert made[0] == made[1]
+
+
+def test_in_wall_clock_time(tmp_path: Path) -> None:
+    """50 ms of recording at half its speed take 100 ms."""
+    recording = write_speeds(tmp_path / "recording", steady(6))
+    started = time.monotonic()
+    options = ("--clock", "wall", "--speed", "0.5", "--trace")
+    result = run(HELLO, recording, tmp_path / "out", *options)
+    assert time.monotonic() - started >= 0.1
+    assert result.exit_code in (0, 1), result.output  # this machine may be busy
+    summary = summary_of(tmp_path / "out")
+    assert (summary["clock"], summary["costs"], summary["speed"]) == ("wall", "real", 0.5)
+    assert [row["v"] for row in rows_of(tmp_path / "out", "alarm")] == [pytest.approx(111.6)] * 6
+    assert broken_rules((tmp_path / "out" / "trace.perfetto.json").read_text()) == []
 
 
 def test_policies_are_listed_with_their_paper() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -83,12 +85,27 @@ def test_missing_files(tmp_path: Path) -> None:
 def test_unknown_names(tmp_path: Path) -> None:
     recording = write_speeds(tmp_path / "recording", steady(1))
     message = refused(recording, tmp_path / "out", "--policy", "edf")
-    assert message == (
-        "unknown policy 'edf'; one of s-edf, s-edf-primitive, fifo+, mc+, pcs"
-    )
+    assert message == ("unknown policy 'edf'; one of s-edf, s-edf-primitive, fifo+, mc+, pcs")
     assert "--engine" in refused(recording, tmp_path / "out", "--engine", "abacus")
+    message = refused(recording, tmp_path / "out", "--clock", "wall", "--speed", "0")
+    assert message == "--speed must be more than nothing; got 0.0"
+    message = refused(recording, tmp_path / "out", "--clock", "wall", "--zero-cost")
+    assert message == "--zero-cost is for virtual time; leave out --clock wall"
     message = refused(recording, tmp_path / "out", "--speed", "2")
     assert message == "--speed is for --clock wall; virtual time is as fast as it can be"
+
+
+def test_an_operator_that_cannot_be_opened(tmp_path: Path) -> None:
+    recording = write_speeds(tmp_path / "recording", steady(1))
+    query = tmp_path / "query.yaml"
+    text = HELLO.read_text().replace(
+        "kmh: {map: {v: v * 3.6}, from: fast,",
+        'kmh: {udo: "nowhere:Kmh", schema: {v: double}, inputs: {a: fast},',
+    )
+    query.write_text(text, encoding="utf-8")
+    message = refused(recording, tmp_path / "out", query=query)
+    assert message.startswith(f"{query}:7:")
+    assert "module 'nowhere' cannot be imported" in message
 
 
 def test_plans_that_do_not_fit(tmp_path: Path) -> None:
@@ -99,7 +116,7 @@ def test_plans_that_do_not_fit(tmp_path: Path) -> None:
     vehicle = HELLO.parent / "vehicle.yaml"
     message = refused(recording, tmp_path / "out", "--vehicle", vehicle, query=path)
     assert "plan.json: a plan is for a vehicle already" in message
-    changes = (
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
         ({"version": 99}, "plan of another version; got version 99"),
         ({"version": 99, "tasks": "elsewhere"}, "plan of another version; got version 99"),
         ({"placement": []}, "the plan is not whole: speed, fast, kmh without a node"),
@@ -110,6 +127,25 @@ def test_plans_that_do_not_fit(tmp_path: Path) -> None:
         assert expected in refused(recording, tmp_path / "out", query=path)
     path.write_text("{")
     assert "plan.json" in refused(recording, tmp_path / "out", query=path)
+
+
+def test_not_a_number_where_a_position_should_be(tmp_path: Path) -> None:
+    """The fusion leaves such a tuple out; it is on the side output, with the reason."""
+    folder, recording = EXAMPLES / "collision_warning", tmp_path / "recording"
+    shutil.copytree(folder / "recording", recording)
+    table = pq.read_table(recording / "gps.parquet")
+    values = [float("nan"), None, *table["x"].to_pylist()[2:]]
+    place = table.column_names.index("x")
+    table = table.set_column(place, "x", pa.array(values, pa.float32()))
+    pq.write_table(table, recording / "gps.parquet")
+    query, vehicle = folder / "query.yaml", folder / "vehicle_modern.yaml"
+    assert run(query, recording, tmp_path / "out", "--vehicle", vehicle).exit_code == 0
+    summary = summary_of(tmp_path / "out")
+    assert summary["tuples"]["gps"] == 120
+    failed = rows_of(tmp_path / "out", "failed")
+    lost = [json.loads(row["row"])["x"] for row in failed if row["port"] == "gps"]
+    assert lost == ["nan", None]
+    assert summary["failed"] == len(failed)
 
 
 def test_a_null_timestamp_is_rejected_and_counted(tmp_path: Path) -> None:

@@ -140,10 +140,10 @@ def test_without_a_bound_the_busiest_part_is_blamed() -> None:
     text = TEXT.replace("cost: 9 ms}", "cost: 9 ms, most_outputs: 50}").replace(
         "p: {from: b,", "p: {from: c,"
     )
-    text = text.replace("outputs:", "  c: {filter: v > 1, from: b, cost: 3 ms}\noutputs:")
+    text = text.replace("\noutputs:", "\n  c: {filter: v > 1, from: b, cost: 3 ms}\noutputs:")
     promise = next(
         p for p in broken(compile_query(parse_query(text).query, SMALL[1])) if p.output == "p"
     )
     assert promise.bound is None
     assert promise.blame == "ecu"
-    assert "ecu 2 times as fast" in promise.advice
+    assert promise.advice == "ecu 10 times as fast"

@@ -60,10 +60,14 @@ def random_query(draw: random.Random, shape: Shape) -> Query:
     steps: list[Operator] = []
     for index in range(draw.randint(1, shape.most_operators)):
         kind = draw.choice(shape.kinds)
-        wanted = 2 if kind in ("join", "gather") else draw.choice((2, 2, 3)) if kind == "union" else 1
+        wanted = (
+            2 if kind in ("join", "gather") else draw.choice((2, 2, 3)) if kind == "union" else 1
+        )
         if wanted > len(streams):
             kind, wanted = "map", 1
-        first = draw.choice(list(unread) or streams) if draw.random() < 0.6 else draw.choice(streams)
+        first = (
+            draw.choice(list(unread) or streams) if draw.random() < 0.6 else draw.choice(streams)
+        )
         others = [stream for stream in streams if stream != first]
         inputs = [first, *draw.sample(others, wanted - 1)]
         steps.append(_operator(draw, kind, f"o{index}", inputs))
@@ -87,7 +91,10 @@ def random_query(draw: random.Random, shape: Shape) -> Query:
 
 
 def _deadline(draw: random.Random) -> int:
-    return draw.choice((3, 5, 8, 12, 20, 50, 100, 300, 500)) * MILLISECOND + draw.randint(0, 999) * 1000
+    return (
+        draw.choice((3, 5, 8, 12, 20, 50, 100, 300, 500)) * MILLISECOND
+        + draw.randint(0, 999) * 1000
+    )
 
 
 def _source(draw: random.Random, name: str, shape: Shape) -> Source:
@@ -227,7 +234,9 @@ def random_vehicle(draw: random.Random, query: Query, shape: Shape) -> Vehicle:
 
 def _bus(draw: random.Random, name: str, nodes: Sequence[str]) -> Bus:
     kind = draw.choice(tuple(BusKind))
-    bit_rate = {BusKind.CAN: 1_000_000, BusKind.CAN_FD: 500_000, BusKind.ETHERNET: 100_000_000}[kind]
+    bit_rate = {BusKind.CAN: 1_000_000, BusKind.CAN_FD: 500_000, BusKind.ETHERNET: 100_000_000}[
+        kind
+    ]
     fast = 2_000_000 if kind is BusKind.CAN_FD else None
     return Bus(name=name, kind=kind, bit_rate=bit_rate, data_bit_rate=fast, nodes=tuple(nodes))
 
@@ -246,7 +255,12 @@ def scaled(query: Query, factor: float) -> Query:
 
 
 def random_arrivals(
-    draw: random.Random, query: Query, pattern: str, *, until: int = 60 * MILLISECOND, beyond: int = 1
+    draw: random.Random,
+    query: Query,
+    pattern: str,
+    *,
+    until: int = 60 * MILLISECOND,
+    beyond: int = 1,
 ) -> Sequence[Arrival]:
     """Tuples of all sources within their rates, delays and gaps; ``beyond`` times as many otherwise.
 

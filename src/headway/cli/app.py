@@ -44,8 +44,9 @@ def _headway(
     Start here:
       headway check examples/hello/query.yaml
       headway compile examples/hello/query.yaml --vehicle examples/hello/vehicle.yaml
+      headway run examples/hello/query.yaml --input examples/hello/recording --output build/hello
 
-    Exit codes: 0 fine, 1 a deadline cannot be promised, 2 bad input.
+    Exit codes: 0 fine, 1 a deadline cannot be promised or was missed, 2 bad input.
     """
 
 

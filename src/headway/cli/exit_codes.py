@@ -8,7 +8,7 @@ from enum import IntEnum
 class ExitCode(IntEnum):
     FINE = 0
     NOT_PROMISED = 1
-    """A deadline cannot be promised."""
+    """A deadline cannot be promised, or a hard one was missed in a run."""
     BAD_INPUT = 2
     """Something in a file or on the command line is wrong, or the machine lacks something."""
     BUG = 70

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headway.cli.places import placed
@@ -25,18 +27,27 @@ class RunnablePlan:
     charged: bool
     note: str = ""
     """what the user did not ask for but should know"""
+    placing: Callable[[], AbstractContextManager[None]] = nullcontext
+    """gives problems of the query their place in its file"""
 
 
 def runnable_plan(query: Path, vehicle: Path | None, *, zero_cost: bool) -> RunnablePlan:
     """Compiles a query, or reads a plan; without costs there is one node and no network, because
     that is what a query means."""
     if query.suffix == PLAN_SUFFIX:
-        plan = _read_plan(query, vehicle)
-    else:
-        loaded = load_query(query)
-        loaded_vehicle = load_vehicle(vehicle) if vehicle is not None else None
-        with placed(loaded, loaded_vehicle):
-            plan = compile_query(loaded.query, loaded_vehicle.vehicle if loaded_vehicle else None)
+        return _with_costs(_read_plan(query, vehicle), zero_cost)
+    loaded = load_query(query)
+    loaded_vehicle = load_vehicle(vehicle) if vehicle is not None else None
+
+    def placing() -> AbstractContextManager[None]:
+        return placed(loaded, loaded_vehicle)
+
+    with placing():
+        plan = compile_query(loaded.query, loaded_vehicle.vehicle if loaded_vehicle else None)
+    return replace(_with_costs(plan, zero_cost), placing=placing)
+
+
+def _with_costs(plan: Plan, zero_cost: bool) -> RunnablePlan:
     if zero_cost:
         return RunnablePlan(plan=on_one_node(plan), charged=False)
     if plan.verdict is not None:

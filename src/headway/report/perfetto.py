@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from headway.model.plan import Plan
 from headway.model.routes import architecture_of
+from headway.report.words import ARROW
 from headway.runtime.engine import RunResult
 from headway.runtime.replay import VehicleRun
 from headway.runtime.trace import EventKind
@@ -20,6 +21,7 @@ from headway.runtime.trace import EventKind
 Entry = dict[str, Any]
 NETWORK = "network"
 EVENTS_THREAD = 0
+SLICES = (EventKind.RUN, EventKind.BATCH, EventKind.FRAME)
 _WORDS = {
     EventKind.PREEMPT: "{} preempted",
     EventKind.RESUME: "{} resumes",
@@ -86,7 +88,7 @@ class PerfettoTrace:
     def _instants(self, layout: _Layout, result: RunResult) -> Iterator[Entry]:
         for number, start, _, node, place, what, job, _, _ in result.trace.events:
             kind = EventKind(number)
-            if kind in (EventKind.RUN, EventKind.FRAME):
+            if kind in SLICES:
                 continue
             if place:
                 (pid, tid), details = layout.thread(place), {"job": job}
@@ -131,6 +133,9 @@ def slices_of(result: RunResult) -> Iterator[Slice]:
         if kind == EventKind.FRAME:
             details = {"tuple": job, "frame": f"{first + 1} of {ran}"}
             yield Slice(what, "frame", place, start, end, details)
+        elif kind == EventKind.BATCH:
+            name = f"{ARROW.join(units[what].operators)} ×{ran}"
+            yield Slice(name, "batch", place, start, end, {"task": what, "job": job, "tuples": ran})
         elif kind == EventKind.RUN:
             unit = units[what]
             for index in range(first, first + ran):

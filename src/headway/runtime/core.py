@@ -16,6 +16,7 @@ from headway.model.query import Output
 from headway.model.time import MICROSECOND
 from headway.runtime.ingest import Ingest
 from headway.runtime.operators.base import Dropped, Row, StatefulOperator
+from headway.runtime.operators.fused import Fused
 from headway.runtime.operators.gather import Signal
 from headway.runtime.trace import EventKind, Trace
 from headway.runtime.units import Flight, Program, Unit
@@ -160,12 +161,15 @@ class Core(ABC):
     def arrive(self, name: str, row: Any) -> None:
         """A tuple reaches a source."""
         ingest = self.ingests[name]
-        entering = ingest.offer(row, self.now)
-        if ingest.side:
-            self.take_side(ingest.take_side())
-        for entered, late in entering:
-            self.enter(name, entered, late)
         shedder = ingest.shedder
+        if shedder is None and ingest.fits(row):  # nearly always
+            self.enter(name, row, ingest.mark(row[0]))
+        else:
+            entering = ingest.offer(row, self.now)
+            if ingest.side:
+                self.take_side(ingest.take_side())
+            for entered, late in entering:
+                self.enter(name, entered, late)
         if shedder is not None:
             if shedder.side:
                 self.take_side(shedder.take_side())
@@ -239,16 +243,31 @@ class Core(ABC):
 
         ``given`` is a gathered batch, or a result of the head to go on with.
         """
+        if unit.free and unit.whole is not None and given is None:
+            # Whatever holds this tuple back from windows does so until it is through.
+            self._run_free(unit, unit.whole, row, root, late)
+            return
         flight = None if unit.flights is None else self.take_off(unit.flights, timestamp)
         if unit.free:
             for _ in self.slots(unit, port, row, root, late, given):
                 pass
             if flight is not None:
-                self.land(flight)
+                # No time has passed: windows look when the whole arrival or timer is through, or
+                # which consumer of a stream is served first would decide what closes before it.
+                flight.landed = True
             return
         self.queue(
             unit, port, row, unit.key(timestamp * MICROSECOND, root), root, late, given, flight
         )
+
+    def _run_free(self, unit: Unit, whole: Fused, row: Row, root: int, late: bool) -> None:
+        """A train without cost and state: one call of its fused function."""
+        result, ran = whole.count(row)
+        unit.ran[ran] += 1
+        if result is not None:
+            self.pass_on(self._exits[unit.index], result, root, late)
+        elif whole.side:
+            self.take_side(whole.take_side())
 
     def emit(self, unit: Unit, rows: list[Row]) -> None:
         """Results that a stateful head gives without a new tuple: closed windows, timeouts."""
@@ -284,6 +303,8 @@ class Core(ABC):
         del self._timers[unit.index]
         self._timed_out(unit, root)
         self._push_batch(unit, root, timed_out=True)
+        if self.program.windows.aggregates:
+            self._time_moved()
 
     def _push_batch(self, unit: Unit, root: int, *, timed_out: bool) -> None:
         assert unit.gathering is not None
@@ -310,12 +331,12 @@ class Core(ABC):
         Results go through the rest of the train depth first, each to its end before the next.
         """
         steps = unit.steps
-        pending: list[tuple[int, Row]] = []
+        pending: list[tuple[int, Row, bool]] = []
         if given is None:
-            pending.append((0, row))
+            pending.append((0, row, late))
         elif len(given) == 1:  # a result of the head: its time is still to be spent
             yield 0, unit.costs[0]
-            pending.append((1, given[0]))
+            pending.append((1, given[0], late))
         else:
             batch, timed_out = given
             items = sum(map(len, batch.values()))
@@ -328,12 +349,13 @@ class Core(ABC):
             assert unit.custom is not None
             rows = unit.custom.execute(batch, self.now, timed_out)
             self._after_stateful(unit, unit.custom)
-            pending += [(1, out) for out in reversed(rows)]
+            oldest = self._oldest_unmarked(unit, unit.custom, rows, row[0], late)
+            pending += [(1, out, late or out[0] < oldest) for out in reversed(rows)]
         if given is not None and len(steps) > 1:
             self.produced[unit.operators[0]] += len(pending)
         exit_wire = self._exits[unit.index]
         while pending:
-            index, row = pending.pop()
+            index, row, late = pending.pop()
             if index == len(steps):
                 self.pass_on(exit_wire, row, root, late)
                 continue
@@ -348,7 +370,8 @@ class Core(ABC):
                 self._after_stateful(unit, operator)
                 if index + 1 < len(steps):
                     self.produced[name] += len(rows)
-                pending += [(index + 1, out) for out in reversed(rows)]
+                oldest = self._oldest_unmarked(unit, operator, rows, row[0], late)
+                pending += [(index + 1, out, late or out[0] < oldest) for out in reversed(rows)]
                 continue
             out, ran = step.fused.count(row)
             if step.fused.side:
@@ -361,7 +384,21 @@ class Core(ABC):
             if out is not None:
                 if index + 1 < len(steps):
                     self.produced[name] += 1
-                pending.append((index + 1, out))
+                pending.append((index + 1, out, late))
+
+    def _oldest_unmarked(
+        self, unit: Unit, operator: StatefulOperator, rows: list[Row], oldest: int, late: bool
+    ) -> int:
+        """What a user's class gives a timestamp older than all it was given may be older than the
+        windows after it still wait for: then it is marked late here, as a source's would be, so
+        that what becomes of it depends on nothing but the order of arrival."""
+        if late or unit.flights is None or not operator.own_timestamps or not rows:
+            return -NEVER
+        if min(row[0] for row in rows) >= oldest:
+            return -NEVER
+        self.watermarks()
+        mark = self.leaving.get(operator.name)
+        return -NEVER if mark is None else mark
 
     def _after_stateful(self, unit: Unit, operator: Any) -> None:
         if operator.side:
@@ -374,6 +411,8 @@ class Core(ABC):
         if rows := operator.expire(token, self.now):
             self._timed_out(unit, 0)
             self.emit(unit, rows)
+            if self.program.windows.aggregates:
+                self._time_moved()
 
     # ---------------------------------------------------------------- watermarks
 
@@ -406,8 +445,11 @@ class Core(ABC):
                     join.advance(mark)
         for unit, aggregate in windows.aggregates:
             mark = marks[aggregate.name]
-            if mark is not None:
-                self.emit_windows(unit, aggregate, aggregate.advance(mark))
+            rows = [] if mark is None else aggregate.advance(mark)
+            if rows or aggregate.side:
+                self.emit_windows(unit, aggregate, rows)
+                # What went out may wait on its way now, and holds the later windows back.
+                marks = self.watermarks()
 
     def watermarks(self) -> dict[str, int | None]:
         """For each operator up to the last window: no unmarked tuple older than this comes to it

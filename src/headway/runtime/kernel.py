@@ -114,6 +114,7 @@ class Kernel(Core):
             unit.whole,
             unit.whole.count,
             leaving,
+            self._batch_budget // unit.cost,
         )
 
     def _frame_begins(
@@ -202,10 +203,10 @@ class Kernel(Core):
             or (events and events[0][0] <= end)
         ):
             key = unit.key(timestamp * MICROSECOND, root)
-            if not self._batch_budget or late:
+            if late or lane.most < 2:
                 self.queue(unit, port, row, key, root, late, None, None)
-                return
-            self._add_to_backlog(lane, row, key)
+            else:
+                self._add_to_backlog(lane, row)
             return
         self.decisions += 1
         row, ran = lane.run(row)
@@ -219,9 +220,10 @@ class Kernel(Core):
         elif lane.whole.side:
             self.take_side(lane.whole.take_side())
 
-    def _add_to_backlog(self, lane: Lane, row: Row, key: Any) -> None:
+    def _add_to_backlog(self, lane: Lane, row: Row) -> None:
         """Puts a tuple with those that wait to run as a batch, and with it all further arrivals of
-        this source before anything else can happen."""
+        this source before anything else can happen. A tuple older than those waiting is scheduled
+        by itself."""
         ingest, unit, name = lane.ingest, lane.unit, lane.source
         fits, mark = ingest.fits, ingest.mark
         events = self._events
@@ -243,15 +245,14 @@ class Kernel(Core):
         self.arrived += more
         self._roots += more
         lane.entrance.passed += more
-        backlog = unit.backlog
-        first = min(taken, key=_timestamp)
-        if not backlog or first[0] < backlog[0][0]:
-            # One entry stands for the whole backlog, as urgent as its oldest tuple.
-            key = unit.key(first[0] * MICROSECOND, self._roots)
-            self.queue(unit, lane.port, first, key, self._roots, False, BACKLOG, None)
-            unit.backlog = taken + backlog
-        else:
-            backlog += taken
+        taken.sort(key=_timestamp)
+        backlog, port = unit.backlog, lane.port
+        if not backlog:
+            key = unit.key(taken[0][0] * MICROSECOND, self._roots)
+            self.queue(unit, port, taken[0], key, self._roots, False, BACKLOG, None)
+        for row in backlog.add(taken):
+            key = unit.key(row[0] * MICROSECOND, self._roots)
+            self.queue(unit, port, row, key, self._roots, False, None, None)
 
     # ---------------------------------------------------------------- network
 
@@ -297,8 +298,6 @@ class Kernel(Core):
                 return
             waiting.pop(processor.index, None)
             job = heappop(ready)
-            if job.given is BACKLOG and not job.unit.backlog:
-                continue  # an older tuple took the whole backlog with it
             self.decisions += 1
             start = self.now + processor.decision_cost + processor.penalty
             processor.penalty = 0
@@ -370,16 +369,22 @@ class Kernel(Core):
                 return
 
     def _run_batch(self, processor: Processor, core: int, job: Ready, start: int) -> None:
-        """Runs as much of a unit's backlog as the budget allows, without a decision in between."""
-        unit, whole = job.unit, job.unit.whole
+        """Runs as much of a unit's backlog as the budget allows, without a decision in between.
+
+        What is less urgent than another waiting job stays: without new arrivals the order is that
+        of single tuples, so only what arrives meanwhile is held up, for the budget at most.
+        """
+        unit, whole, ready = job.unit, job.unit.whole, processor.ready
         assert whole is not None
-        backlog = unit.backlog
-        most = max(1, self._batch_budget // unit.cost)
-        rows, unit.backlog = backlog[:most], backlog[most:]
-        if unit.backlog:
-            oldest = min(row[0] for row in unit.backlog)
-            key = unit.key(oldest * MICROSECOND, job.root)
-            self.queue(unit, job.port, rows[0], key, job.root, False, BACKLOG, None)
+        backlog, root, key = unit.backlog, job.root, unit.key
+        rows = backlog.take(
+            self._batch_budget // unit.cost,
+            lambda row: key(row[0] * MICROSECOND, root),
+            ready[0].key if ready else None,
+        )
+        if backlog:
+            following = key(backlog.oldest * MICROSECOND, root)
+            self.queue(unit, job.port, job.row, following, root, False, BACKLOG, None)
         results, ended = whole.tally(rows)
         time = len(rows) * unit.cost
         passed = len(rows)

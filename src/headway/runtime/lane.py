@@ -26,3 +26,5 @@ class Lane(NamedTuple):
     whole: Fused
     run: Callable[[Row], tuple[Row | None, int]]
     exit: Wire
+    most: int
+    """how many tuples the budget for batches allows at once"""

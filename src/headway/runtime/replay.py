@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from headway.model.plan import Plan
 from headway.model.time import MICROSECOND
-from headway.runtime.engine import Engine, RunResult
+from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival
 from headway.sources.recordings import read_recording
 from headway.sources.scan import Contents
+
+
+class Runs(Protocol):
+    """An engine, in virtual or wall-clock time."""
+
+    def run(self, arrivals: Iterable[Arrival]) -> RunResult: ...
 
 
 class VehicleRun(NamedTuple):
@@ -25,7 +31,7 @@ def replay(
     plan: Plan,
     folder: Path,
     contents: Contents,
-    make_engine: Callable[[], Engine],
+    make_engine: Callable[[], Runs],
     on_tuple: Callable[[], None] = lambda: None,
 ) -> Iterator[VehicleRun]:
     """``make_engine`` gives a fresh engine for each vehicle; ``on_tuple`` is called for each tuple

@@ -63,8 +63,9 @@ class RunFolder:
     def _complete(self) -> None:
         try:
             for name in self._earlier:
-                if name not in self._names:
-                    (self.folder / name).unlink(missing_ok=True)
+                path = self.folder / name
+                if name not in self._names and path.is_file():
+                    path.unlink()
             for name in self._names:
                 (self.folder / (name + PART)).replace(self.folder / name)
         except OSError as error:

@@ -6,9 +6,10 @@ The kernel appends plain tuples; they become Arrow columns when somebody asks.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class EventKind(IntEnum):
@@ -28,7 +29,7 @@ class EventKind(IntEnum):
     SEND = 10
     RECEIVE = 11
     RELEASE = 12
-    BATCH = 13
+    BATCH = 15
     """tuples that ran as one; ``ran`` is how many"""
     FRAME = 13
     BEHIND = 14
@@ -50,6 +51,8 @@ class Trace:
 
     def to_table(self) -> pa.Table:
         """One row an event; times in nanoseconds."""
+        import pyarrow as pa
+
         columns: list[list[Any]] = (
             [list(column) for column in zip(*self.events, strict=True)]
             if self.events

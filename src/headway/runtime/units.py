@@ -11,7 +11,8 @@ from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefin
 from headway.model.plan import Plan, Task
 from headway.model.schema import Schema
 from headway.model.vehicle import Node
-from headway.runtime.operators.base import Row, StatefulOperator
+from headway.runtime.backlog import Backlog
+from headway.runtime.operators.base import StatefulOperator
 from headway.runtime.operators.build import build_stateful, steps_of
 from headway.runtime.operators.custom import CustomOperator
 from headway.runtime.operators.fused import Fused
@@ -72,7 +73,7 @@ class Unit:
     """how many tuples ran through n operators, by n (for the fast way)"""
     flights: list[tuple[int, int, Flight]] | None = None
     """(timestamp, number, job under way) as a heap, if windows after it must wait for its jobs"""
-    backlog: list[Row] = field(default_factory=list)
+    backlog: Backlog = field(default_factory=Backlog)
     """tuples that wait to run as a batch"""
     oldest: tuple[int, bool] | None = None
     """timestamp and late mark of the oldest tuple in the batch being gathered"""
@@ -143,7 +144,14 @@ def assemble(
         for index, task in enumerate(tasks)
     ]
     entering: dict[tuple[str, str], list[tuple[Unit, str]]] = {}
-    for unit in sorted(units, key=lambda unit: order.rank[unit.task.name]):
+    declared = {name: place for place, name in enumerate(graph.operators)}
+
+    def turn(unit: Unit) -> int:
+        """Where nothing costs anything, consumers go in the query's order: no policy, deadline or
+        other consumer must change the meaning of a query."""
+        return order.rank[unit.task.name] if charged else declared[unit.head.name]
+
+    for unit in sorted(units, key=turn):
         for port in unit.head.inputs:
             if port.stream in unit.task.entries:
                 entering.setdefault((port.stream, unit.node), []).append((unit, port.port))

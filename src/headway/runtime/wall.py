@@ -11,10 +11,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any
 
 from headway.model.plan import Plan
+from headway.model.time import MICROSECOND
 from headway.runtime.clock import Pace
 from headway.runtime.core import NEVER, Arrival, Core, Sink, Wire
 from headway.runtime.keeping_up import KeepingUp
@@ -30,6 +32,18 @@ JOBS_BETWEEN_MARKS = 16
 """a busy engine looks this often whether windows can close; an idle one always"""
 
 Timed = tuple[int, int, int, Callable[[Any], None], Any]
+
+WORTH_A_BOUNDARY = 50 * MICROSECOND
+"""operators that declare at least this cost are not fused, so that others may go between them"""
+
+
+def apart(plan: Plan) -> frozenset[str]:
+    """The operators that are run one by one."""
+    return frozenset(
+        operator.name
+        for operator in plan.query.operators
+        if operator.cost is not None and operator.cost.of(1, Fraction(1)) >= WORTH_A_BOUNDARY
+    )
 
 
 class WallKernel(Core):

@@ -26,20 +26,8 @@ from headway.runtime.operators.base import Dropped, Row
 from headway.runtime.program import build_program
 from headway.runtime.results import OutputRecord, OutputTuple, SideOutput
 from headway.runtime.trace import Trace
-from headway.runtime.wall import WallKernel
+from headway.runtime.wall import WallKernel, apart
 from headway.schedule.online import Policy, policy_named
-
-WORTH_A_BOUNDARY = 50 * MICROSECOND
-"""Operators that declare at least this cost are not fused, so that others may go between them."""
-
-
-def apart(plan: Plan) -> frozenset[str]:
-    """The operators that are run one by one."""
-    return frozenset(
-        operator.name
-        for operator in plan.query.operators
-        if operator.cost is not None and operator.cost.of(1, 1) >= WORTH_A_BOUNDARY
-    )
 
 
 @dataclass(kw_only=True)

@@ -21,7 +21,7 @@ from headway.runtime.replay import VehicleRun
 from headway.runtime.results import OutputRecord
 from headway.runtime.run_folder import RunFolder
 from headway.runtime.side_table import SIDE_SCHEMA, side_table
-from headway.runtime.trace import COLUMNS
+from headway.runtime.trace import COLUMNS, EventKind
 from headway.sources.parquet_file import ARROW_TYPES
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -121,9 +121,11 @@ TRACE_SCHEMA = pa.schema(
 def trace_table(result: RunResult) -> Any:
     """The trace with the operators of each run spelt out."""
     trains = {unit.name: unit.operators for unit in result.kernel.program.units}
-    operators = [
-        list(trains[what][first : first + ran]) if what in trains and ran else None
-        for _, _, _, _, _, what, _, first, ran in result.trace.events
-    ]
+    operators: list[list[str] | None] = []
+    for kind, _, _, _, _, what, _, first, ran in result.trace.events:
+        if kind == EventKind.RUN:
+            operators.append(list(trains[what][first : first + ran]))
+        else:
+            operators.append(list(trains[what]) if kind == EventKind.BATCH else None)
     table = result.trace.to_table()
     return table.append_column("operators", pa.array(operators, pa.list_(pa.string())))

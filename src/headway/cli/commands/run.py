@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_format
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,34 +12,19 @@ from rich.console import RenderableType
 
 from headway.cli.exit_codes import ExitCode
 from headway.cli.progress import progress
+from headway.cli.run_engine import Clock, Cores, EngineName, EngineOptions
 from headway.cli.run_plan import RunnablePlan, runnable_plan
 from headway.cli.screen import heading, sentence, show, table, write, write_problem
-from headway.errors import UnsupportedError
+from headway.model.time import MICROSECOND
 from headway.report import run_tables
 from headway.report.perfetto import PerfettoTrace
-from headway.runtime.engine import Engine
 from headway.runtime.replay import replay
 from headway.runtime.run_folder import SUMMARY, RunFolder
 from headway.runtime.totals import Totals, summary_data
 from headway.runtime.writing import RunWriter
-from headway.schedule.online import policy_named
 from headway.sources.scan import Contents, scan_recording
 
 PERFETTO = "trace.perfetto.json"
-
-
-class EngineName(StrEnum):
-    VEHICLE = "vehicle"
-
-
-class Clock(StrEnum):
-    VIRTUAL = "virtual"
-    WALL = "wall"
-
-
-class Cores(StrEnum):
-    GLOBAL = "global"
-    PARTITIONED = "partitioned"
 
 
 def run(
@@ -67,6 +51,12 @@ def run(
     cores: Annotated[
         Cores, typer.Option(help="how the cores of a node share its jobs")
     ] = Cores.GLOBAL,
+    batching: Annotated[
+        bool,
+        typer.Option(
+            "--batching", help="waiting tuples run as one while every promise of the plan holds"
+        ),
+    ] = False,
     speed: Annotated[
         float | None,
         typer.Option(metavar="X", help="with --clock wall: so many times as fast as recorded"),
@@ -93,62 +83,69 @@ def run(
 
     Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
     """
-    if clock is Clock.WALL:
-        raise UnsupportedError("--clock wall is not available yet")
-    if speed is not None:
-        raise UnsupportedError("--speed is for --clock wall; virtual time is as fast as it can be")
-    policy_named(policy)
+    options = EngineOptions(
+        engine=engine,
+        policy=policy,
+        clock=clock,
+        cores=cores,
+        speed=speed,
+        batching=batching,
+        zero_cost=zero_cost,
+        trace=trace,
+    )
     prepared = runnable_plan(query, vehicle, zero_cost=zero_cost)
+    with prepared.placing():
+        options.make(prepared)  # what cannot be opened is found before anything is read
     contents = scan_recording(input, prepared.plan.query.sources)
-
-    def make_engine() -> Engine:
-        return Engine(
-            plan=prepared.plan,
-            policy=policy,
-            charged=prepared.charged,
-            partitioned=cores is Cores.PARTITIONED,
-            keep_trace=trace,
-        )
-
-    settings = {
-        "engine": engine.value,
-        "policy": policy,
-        "clock": clock.value,
-        "costs": "declared" if prepared.charged else "none",
-        "cores": cores.value,
-    }
     totals = Totals()
     with RunFolder(output, force=force) as folder:
-        writer = RunWriter(folder, prepared.plan, named=contents.named, traced=trace)
-        perfetto = PerfettoTrace(prepared.plan, contents.begin * 1000) if trace else None
-        try:
-            with progress(contents.count, shown=not json) as advance:
-                for one in replay(prepared.plan, input, contents, make_engine, advance):
-                    totals.add(one)
-                    writer.add(one)
-                    if perfetto is not None:
-                        perfetto.add(one)
-        finally:
-            writer.close()
-        if perfetto is not None:
-            folder.write_text(PERFETTO, perfetto.to_json())
-        data = _summary(prepared, contents, settings, totals, [*folder.names, SUMMARY])
+        _run_all(prepared, input, contents, options, totals, folder, shown=not json)
+        data = _summary(prepared, contents, options, totals, [*folder.names, SUMMARY])
         text = json_format.dumps(data, indent=1, ensure_ascii=False) + "\n"
         folder.write_text(SUMMARY, text)
-    if prepared.note:
+    if prepared.note and clock is Clock.VIRTUAL:
         write_problem(f"note: {prepared.note}")
+    if complaint := options.complaint():
+        write_problem(f"warning: {complaint}")
     if json:
         write(text)
     else:
-        show(_explained(prepared, settings, totals, output))
+        show(_explained(prepared, data, totals, output))
     if totals.hard_misses:
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
+
+
+def _run_all(
+    prepared: RunnablePlan,
+    recording: Path,
+    contents: Contents,
+    options: EngineOptions,
+    totals: Totals,
+    folder: RunFolder,
+    *,
+    shown: bool,
+) -> None:
+    """Runs every vehicle and writes what it gives."""
+    plan, traced = prepared.plan, options.trace
+    writer = RunWriter(folder, plan, named=contents.named, traced=traced)
+    perfetto = PerfettoTrace(plan, contents.begin * MICROSECOND) if traced else None
+    try:
+        with progress(contents.count, shown=shown) as advance:
+            for one in replay(plan, recording, contents, lambda: options.make(prepared), advance):
+                totals.add(one)
+                writer.add(one)
+                if perfetto is not None:
+                    perfetto.add(one)
+    finally:
+        writer.close()
+    if perfetto is not None:
+        folder.write_text(PERFETTO, perfetto.to_json())
 
 
 def _summary(
     prepared: RunnablePlan,
     contents: Contents,
-    settings: dict[str, str],
+    options: EngineOptions,
     totals: Totals,
     files: list[str],
 ) -> dict[str, Any]:
@@ -156,7 +153,7 @@ def _summary(
     data: dict[str, Any] = {
         "query": prepared.plan.query.name,
         "vehicle": prepared.plan.vehicle.name,
-        **settings,
+        **options.data(prepared),
         "tuples": contents.tuples,
         **summary_data(totals.summary),
         "files": files,
@@ -167,11 +164,10 @@ def _summary(
 
 
 def _explained(
-    prepared: RunnablePlan, settings: dict[str, str], totals: Totals, output: Path
+    prepared: RunnablePlan, data: dict[str, Any], totals: Totals, output: Path
 ) -> Iterator[RenderableType]:
-    costs = "" if prepared.charged else ", no costs"
-    on, clock = prepared.plan.vehicle.name, settings["clock"]
-    yield heading(f"{prepared.plan.query.name} on {on}, {settings['policy']}, {clock} time{costs}")
+    name, on = prepared.plan.query.name, prepared.plan.vehicle.name
+    yield heading(f"{name} on {on}, {data['policy']}, {data['clock']} time, {data['costs']} costs")
     summary = totals.summary
     yield table(run_tables.outputs(summary))
     yield table(run_tables.counts(totals.by_vehicle, summary))

@@ -16,7 +16,7 @@ from headway.model.arrival import ArrivalCurve, Rate
 
 Times = npt.NDArray[np.int64]
 
-MOST_STEPS = 4_000_000
+MOST_STEPS = 400_000
 """Steps that are looked at at once; beyond it neighbouring ones are taken together."""
 MOST_OFFSETS = 2_000
 LONGEST = 3_600_000_000_000
@@ -93,14 +93,14 @@ def lateness(
     horizon = begin + 2 * max((r.period for d in demands for r in d.curve.rates), default=0)
     best: list[int] | None = None
     while True:
-        steps, values = _steps(demands, horizon)
-        found = _largest_from(steps, values, blocking, starts)
+        steps, work = _steps(demands, min(starts, default=0), horizon)
+        found = _largest_from(steps, work, blocking, starts)
         tail = int(np.ceil((share - 1.0) * horizon + constant + 1)) + int(blocking.at(horizon))
         above = [max(value, tail) for value in found]
         best = above if best is None else [min(pair) for pair in zip(best, above, strict=True)]
         longer = int(min(constant + 2 - min(found, default=0), LONGEST) / (1.0 - share)) + 1
         longer = min(longer, horizon * 4 + 4, _FARTHEST_HORIZON)
-        if tail <= min(found, default=tail) or longer <= horizon or len(steps) > MOST_STEPS // 40:
+        if tail <= min(found, default=tail) or longer <= horizon or len(steps) > MOST_STEPS // 4:
             return best
         horizon = longer
 
@@ -141,7 +141,11 @@ class _Blocking:
         return found
 
 
-def _grouped(demands: Sequence[Demand]) -> list[tuple[ArrivalCurve, Times, Times, Times]]:
+Group = tuple[ArrivalCurve, Times, Times, Times]
+"""A curve with costs, offsets and least lengths"""
+
+
+def _grouped(demands: Sequence[Demand]) -> list[Group]:
     """Costs, offsets and least lengths by curve; equal ones are added up.
 
     Very many offsets are first rounded up to a grid: more work, never less.
@@ -185,16 +189,20 @@ def _work(curve: ArrivalCurve, costs: Times, offsets: Times, length: int) -> int
     return int((costs * _counts(curve, offsets + length)).sum())
 
 
-def _steps(demands: Sequence[Demand], horizon: int) -> tuple[Times, Times]:
-    """Lengths where the total work steps up, ascending, and the work there; up to ``horizon``."""
+def _steps(demands: Sequence[Demand], floor: int, horizon: int) -> tuple[Times, Times]:
+    """Lengths where the total work steps up, ascending, and the work there; from ``floor``, which has
+    all the steps before it, up to ``horizon``."""
     places: list[Times] = []
     gains: list[Times] = []
-    groups = _grouped(demands)
+    groups = [part for group in _grouped(demands) for part in _parted(group, horizon - floor + 1)]
     for curve, costs, offsets, leasts in groups:
-        furthest = horizon + int(offsets.max())
+        lowest, furthest = floor + int(offsets.min()), horizon + int(offsets.max())
         most = max(1, MOST_STEPS // (len(groups) * len(offsets)))
-        curve = ArrivalCurve(tuple(_coarser_rate(rate, furthest, most) for rate in curve.rates))
-        instants = np.unique(np.concatenate([_instants(r, furthest) for r in curve.rates]))
+        curve = ArrivalCurve(
+            tuple(_coarser_rate(rate, furthest - lowest, most) for rate in curve.rates)
+        )
+        instants = np.concatenate([_instants(rate, lowest, furthest) for rate in curve.rates])
+        instants.sort()  # doubles do no harm: they add nothing
         counts = _counts(curve, instants)
         increments = np.diff(counts, prepend=0)
         kept = increments > 0
@@ -211,17 +219,30 @@ def _steps(demands: Sequence[Demand], horizon: int) -> tuple[Times, Times]:
     return place[last], total[last]
 
 
-def _instants(rate: Rate, furthest: int) -> Times:
-    """Lengths >= 0 at which a rate admits more tuples."""
-    first = rate.jitter // rate.period + 1
+def _parted(group: Group, span: int) -> list[Group]:
+    """The group in parts whose offsets lie close together, so that they share their instants."""
+    curve, costs, offsets, leasts = group
+    part = offsets // span
+    if (part == part[0]).all():
+        return [group]
+    return [
+        (curve, costs[here], offsets[here], leasts[here])
+        for here in (part == number for number in np.unique(part))
+    ]
+
+
+def _instants(rate: Rate, lowest: int, furthest: int) -> Times:
+    """Lengths >= 0 at which a rate admits more tuples; the first stands for all up to ``lowest``."""
+    begin = max(lowest, 0)
+    first = (begin + rate.jitter) // rate.period + 1
     last = max(first, (furthest + rate.jitter) // rate.period)
     later = np.arange(first, last + 1, dtype=np.int64) * rate.period - rate.jitter
-    return np.append(np.zeros(1, dtype=np.int64), later)
+    return np.append(np.full(1, begin, dtype=np.int64), later)
 
 
-def _coarser_rate(rate: Rate, furthest: int, most: int) -> Rate:
-    """A rate that admits at least as much at every length, in at most about ``most`` steps."""
-    together = -(-((furthest + rate.jitter) // rate.period) // most)
+def _coarser_rate(rate: Rate, span: int, most: int) -> Rate:
+    """A rate that admits at least as much at every length, with about ``most`` steps in a span."""
+    together = -(-(span // rate.period) // most)
     if together <= 1:
         return rate
     return Rate(rate.count * together, rate.period * together, rate.jitter)

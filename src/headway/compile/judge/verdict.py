@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headway.compile.compilation import Compilation
-from headway.compile.judge.analysis import Analysis, plus
+from headway.compile.judge.analysis import Analysis
+from headway.compile.judge.bounds import plus
 from headway.compile.load import operator_load, stream_load
 from headway.model.operators import Aggregate
 from headway.model.plan import LatencyStep, Load, Promise, Task, Verdict
@@ -97,9 +98,7 @@ def derivation(stream: str, analysis: Analysis) -> list[LatencyStep]:
             head = graph.operators[task.operators[0]]
             window = isinstance(head, Aggregate)
             until = "until its window closes" if window else "for its other inputs"
-            steps.append(
-                LatencyStep(place=head.name, what=f"{head.name} waits {until}", time=wait)
-            )
+            steps.append(LatencyStep(place=head.name, what=f"{head.name} waits {until}", time=wait))
         stream = max(task.entries, key=lambda s: analysis.age_at(s, task.node) or 0)
         steps += reversed(_hops(stream, task, analysis))
     source = graph.sources[stream]

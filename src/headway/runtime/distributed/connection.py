@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 
-from headway.runtime.distributed.frames import BadFrame, Frame, FrameReader, encode
+from headway.runtime.distributed.frames import Frame, FrameReader, Kind, encode
 
 MOST_WAITING = 16 << 20
 """bytes that may wait for a slow peer before the connection is given up"""
+
+GOODBYE = 0.2
+"""seconds"""
 
 
 class Connection:
@@ -28,8 +33,6 @@ class Connection:
 
     def send_bytes(self, data: bytes) -> None:
         self._out += data
-        if len(self._out) > MOST_WAITING:
-            raise ConnectionError("the peer does not read")
 
     @property
     def waiting(self) -> bool:
@@ -37,7 +40,9 @@ class Connection:
         return bool(self._out)
 
     def write(self, now: int) -> None:
-        """Writes what can be written."""
+        """Writes what can be written; ConnectionError for a peer that does not read."""
+        if len(self._out) > MOST_WAITING:
+            raise ConnectionError("the peer does not read")
         while self._out:
             try:
                 written = self.socket.send(self._out)
@@ -62,4 +67,17 @@ class Connection:
         self.socket.close()
 
 
-__all__ = ["BadFrame", "Connection"]
+def say_goodbye(connections: list[Connection]) -> None:
+    """Says so on every connection, and gives the peers a moment to have read it."""
+    for connection in connections:
+        with suppress(OSError):
+            connection.socket.settimeout(GOODBYE)
+            connection.send(Frame(Kind.BYE))
+            connection.write(0)
+            connection.socket.shutdown(socket.SHUT_WR)
+    until = time.monotonic() + GOODBYE
+    for connection in connections:
+        with suppress(OSError):
+            while time.monotonic() < until and connection.socket.recv(1 << 16):
+                pass
+        connection.close()

@@ -15,7 +15,7 @@ class EventLog:
 
     def __init__(self, node: str, path: Path | None = None) -> None:
         self._node = node
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come while an event is noted
         self.events: list[dict[str, Any]] = []
         self._file: TextIO | None = None
         if path is not None:

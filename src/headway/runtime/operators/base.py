@@ -97,6 +97,10 @@ class StatefulOperator(SideList, ABC):
     engine passes it on in order with them.
     """
 
+    own_timestamps = False
+    """whether a result may be older than what caused it and all that is kept: a user's class may
+    say so"""
+
     @abstractmethod
     def accept(self, port: str, row: Row, now: int, late: bool = False) -> list[Row]:
         """One tuple comes in; ``late`` is the mark it got at ingest."""

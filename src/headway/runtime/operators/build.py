@@ -1,4 +1,7 @@
-"""From the model's operators to those that run."""
+"""From the model's operators to those that run.
+
+What only some queries need is imported when it is needed: a node's executable holds no more.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,9 @@ from typing import cast
 
 from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefined
 from headway.model.schema import Schema
-from headway.runtime.operators.aggregate import AggregateOperator
 from headway.runtime.operators.base import StatefulOperator
 from headway.runtime.operators.custom import CustomOperator
 from headway.runtime.operators.fused import Fused, StatelessOperator, is_stateless
-from headway.runtime.operators.join import JoinOperator
 
 
 def build_stateful(operator: Operator, schemas: Mapping[str, Schema]) -> StatefulOperator:
@@ -20,8 +21,12 @@ def build_stateful(operator: Operator, schemas: Mapping[str, Schema]) -> Statefu
     inputs = {port.port: schemas[port.stream] for port in operator.inputs}
     match operator:
         case Join():
+            from headway.runtime.operators.join import JoinOperator
+
             return JoinOperator(operator, inputs)
         case Aggregate():
+            from headway.runtime.operators.aggregate import AggregateOperator
+
             return AggregateOperator(operator, inputs)
         case UserDefined() | Fusion():
             return CustomOperator(operator, inputs, schemas[operator.name])

@@ -55,6 +55,8 @@ class CustomOperator(StatefulOperator):
     others.
     """
 
+    own_timestamps = True
+
     def __init__(
         self, operator: UserDefined | Fusion, inputs: Mapping[str, Schema], output: Schema
     ) -> None:
@@ -66,7 +68,7 @@ class CustomOperator(StatefulOperator):
         if isinstance(operator, Fusion):
             names = ("front", "rear", "object_key", "sensor_key")
             windows = {name: getattr(operator, name) for name in names}
-        context = OperatorContext(
+        self._context = OperatorContext(
             name=operator.name,
             inputs=dict(inputs),
             output=output,
@@ -74,8 +76,8 @@ class CustomOperator(StatefulOperator):
             windows=windows,
         )
         try:
-            self.user = load_class(operator.implementation)()
-            self.user.open(context)
+            self._class = load_class(operator.implementation)
+            self.user = self._opened()
         except QueryError as error:
             at = f"operators.{operator.name}"
             raise QueryError(problem.within(at) for problem in error.problems) from error
@@ -86,6 +88,11 @@ class CustomOperator(StatefulOperator):
                     at=f"operators.{operator.name}.implementation",
                 )
             ) from error
+
+    def _opened(self) -> UserOperator:
+        user = self._class()
+        user.open(self._context)
+        return user
 
     def accept(self, port: str, row: Row, now: int, late: bool = False) -> list[Row]:
         """An execution with one tuple, for an operator without a timeout."""
@@ -131,4 +138,5 @@ class CustomOperator(StatefulOperator):
         return {"user": self.user.snapshot()}
 
     def restore(self, state: State) -> None:
+        self.user = self._opened()  # a class that keeps nothing need not know how to forget
         self.user.restore(state["user"])

@@ -1,0 +1,221 @@
+"""``headway build``: an executable for each node of a plan, and how they find each other.
+
+A ``NODE.pyz`` holds the node's part of the plan, the modules of Headway that its operators need and
+the user's own modules. The same plan gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any
+
+from headway.errors import FileError, Place, Problem, QueryError
+from headway.model.expression import PythonCall
+from headway.model.plan import Plan
+from headway.runtime.bundle_main import MAIN
+from headway.runtime.distributed.node_slice import NodeSlice, slice_to_json
+from headway.runtime.distributed.slicing import slices_of
+from headway.runtime.modules import OWN, Modules, modules_of
+
+FIRST_PORT = 47100
+DEPLOYMENT = "deployment.json"
+_MOMENT = (1980, 1, 1, 0, 0, 0)
+_COMMAND = "headway.runtime.distributed.command"
+_OF_KIND = {
+    "join": "headway.runtime.operators.join",
+    "aggregate": "headway.runtime.operators.aggregate",
+}
+_READING = "headway.sources.recordings"
+_WRITING = "headway.sources.writing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Executable:
+    """A node's archive. ``optional``: package -> the options that need it."""
+
+    part: NodeSlice
+    content: bytes
+    modules: tuple[str, ...]
+    requires: tuple[str, ...]
+    optional: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        return f"{self.part.node}.pyz"
+
+
+def build_executables(plan: Plan, policy: str = "s-edf") -> list[Executable]:
+    """One for each node that has something to do."""
+    return [_executable(part) for part in slices_of(plan, policy)]
+
+
+def write_build(
+    plan: Plan, folder: Path, *, policy: str = "s-edf", first_port: int = FIRST_PORT
+) -> list[Path]:
+    """Writes the executables and ``deployment.json``; FileError when that cannot be done."""
+    built = build_executables(plan, policy)
+    deployment = json.dumps(_deployment(plan, policy, built, first_port), indent=1) + "\n"
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for executable in built:
+            path = folder / executable.name
+            path.write_bytes(executable.content)
+            path.chmod(0o755)
+            written.append(path)
+        path = folder / DEPLOYMENT
+        path.write_text(deployment, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileError(
+            Problem(
+                f"cannot write here: {reason}",
+                place=Place(str(folder)),
+                want="name a folder that can be written to",
+            )
+        ) from None
+    return [*written, path]
+
+
+def _executable(part: NodeSlice) -> Executable:
+    needed = {_COMMAND, part.policy.partition(":")[0]}
+    needed |= {_OF_KIND[o.kind] for o in part.plan.query.operators if o.kind in _OF_KIND}
+    needed |= set(user_modules(part.plan))
+    start = modules_of(needed)
+    _check_users(part, start)
+    later = {}
+    if part.own_sources:
+        later[_READING] = "--input"
+    if part.plan.query.outputs:
+        later[_WRITING] = "--format parquet"
+    everything = modules_of([*needed, *later])
+    optional: dict[str, list[str]] = {}
+    for module, option in later.items():
+        for package in modules_of([module]).requires - start.requires:
+            optional.setdefault(package, []).append(option)
+    described = {package: " and ".join(options) for package, options in sorted(optional.items())}
+    wanted = tuple(sorted(start.requires))
+    manifest = {
+        "node": part.node,
+        "headway": _version(OWN),
+        "requires": {package: _requirement(package) for package in wanted},
+        "optional": {p: {"requirement": _requirement(p), "for": o} for p, o in described.items()},
+        "modules": sorted(everything.files),
+    }
+    entries = everything.entries()
+    entries["__main__.py"] = MAIN.encode()
+    entries["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
+    entries["slice.json"] = slice_to_json(part).encode()
+    return Executable(
+        part=part,
+        content=b"#!/usr/bin/env python3\n" + _archive(entries),
+        modules=tuple(sorted(everything.files)),
+        requires=wanted,
+        optional=described,
+    )
+
+
+def _archive(entries: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in sorted(entries):
+            info = zipfile.ZipInfo(name, _MOMENT)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = 3
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, entries[name])
+    return buffer.getvalue()
+
+
+def user_modules(plan: Plan) -> Iterator[str]:
+    """The modules of classes and functions that the node's operators and shedders name."""
+    for item in _parts((plan.query.steps, plan.query.sources)):
+        named = item.function if isinstance(item, PythonCall) else None
+        named = named or getattr(item, "implementation", None)
+        if isinstance(named, str):
+            yield named.partition(":")[0]
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        yield value
+        for one in dataclasses.fields(value):
+            yield from _parts(getattr(value, one.name))
+    elif isinstance(value, tuple):
+        for inner in value:
+            yield from _parts(inner)
+
+
+def _check_users(part: NodeSlice, found: Modules) -> None:
+    """A module that is neither here nor installed would fail on the node: say so now."""
+    for name in user_modules(part.plan):
+        top = name.partition(".")[0]
+        if name not in found.files and _version(top) == "" and not _importable(top):
+            raise QueryError(
+                Problem(
+                    f"module {name!r} cannot be found",
+                    at=f"node {part.node}",
+                    want="run 'headway build' where the module can be imported",
+                )
+            )
+
+
+def _importable(name: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(name) is not None
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _requirement(package: str) -> str:
+    """As Headway itself asks for it, or just its name."""
+    try:
+        wanted = requires(OWN) or []
+    except PackageNotFoundError:
+        wanted = []
+    return next((one for one in wanted if one.partition(";")[0].startswith(package)), package)
+
+
+def _deployment(
+    plan: Plan, policy: str, built: list[Executable], first_port: int
+) -> dict[str, Any]:
+    return {
+        "query": plan.query.name,
+        "policy": policy,
+        "fingerprint": built[0].part.fingerprint if built else "",
+        "nodes": {
+            executable.part.node: {
+                "address": f"127.0.0.1:{first_port + place}",
+                "executable": executable.name,
+                "sources": list(executable.part.own_sources),
+                "outputs": [output.name for output in executable.part.plan.query.outputs],
+                "requires": list(executable.requires),
+            }
+            for place, executable in enumerate(built)
+        },
+        "start_order": _start_order([executable.part for executable in built]),
+    }
+
+
+def _start_order(parts: list[NodeSlice]) -> list[str]:
+    """Receivers before senders, unless they send to each other; else the plan's order."""
+    order: list[str] = []
+    waiting = {part.node: {receiver for _, receiver in part.sends} for part in parts}
+    while waiting:
+        free = [node for node, receivers in waiting.items() if receivers <= set(order)]
+        order.append(free[0] if free else next(iter(waiting)))
+        del waiting[order[-1]]
+    return order

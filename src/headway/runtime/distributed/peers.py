@@ -1,0 +1,269 @@
+"""The I/O thread of a node process: all its connections, without ever waiting for one of them.
+
+Whoever sends a stream connects to whoever receives it. Both sides speak at least once a heartbeat.
+Frames of a stream are numbered; the receiver says on every connection how far it got, so nothing is
+lost or doubled by a reconnect. Whatever is wrong with a connection ends the connection, never the
+process.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from headway.runtime.distributed.connection import Connection, say_goodbye
+from headway.runtime.distributed.events import EventLog
+from headway.runtime.distributed.frames import (
+    BadFrame,
+    Frame,
+    Kind,
+    decode_about,
+    decode_positions,
+    encode_about,
+)
+from headway.runtime.distributed.incoming import Handler, Incoming
+from headway.runtime.distributed.liveness import Liveness, Timing
+from headway.runtime.distributed.outgoing import Address, Outgoing
+from headway.runtime.distributed.packing import Packer, Stream
+from headway.runtime.distributed.rows import Sent
+
+
+class Peers(threading.Thread):
+    """``sends``: receiver -> the streams it wants. ``senders``: from whom streams come."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        fingerprint: str,
+        streams: Iterable[Stream],
+        sends: Mapping[str, Iterable[str]],
+        senders: Iterable[str],
+        addresses: Mapping[str, Address],
+        handler: Handler,
+        log: EventLog,
+        timing: Timing,
+        listener: socket.socket | None = None,
+        most_kept: int = 4096,
+    ) -> None:
+        super().__init__(name=f"peers of {name}", daemon=True)
+        now = time.monotonic_ns()
+        self._me, self._fingerprint = name, fingerprint
+        self._incarnation = f"{time.time_ns():x}"
+        self._by_id = {stream.id: stream for stream in streams}
+        self._by_name = {stream.name: stream for stream in self._by_id.values()}
+        self._handler, self._log, self._timing = handler, log, timing
+        self._links = {
+            receiver: Outgoing(
+                receiver,
+                addresses[receiver],
+                frozenset(self._by_name[s].id for s in wanted),
+                most_kept,
+            )
+            for receiver, wanted in sends.items()
+        }
+        self._packer = Packer(self._by_name, self._links.values(), log)
+        self.incoming = Incoming(name, self._incarnation, fingerprint, self._by_id, handler)
+        self._connections: dict[socket.socket, Connection] = {}
+        self._selector = selectors.DefaultSelector()
+        self._listener = listener
+        if listener is not None:
+            listener.setblocking(False)
+            self._selector.register(listener, selectors.EVENT_READ)
+        self._waker, self._woken = socket.socketpair()
+        self._waker.setblocking(False)
+        self._woken.setblocking(False)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._outbox: deque[tuple[str, Sent | int | None]] = deque()
+        self._stopping = threading.Event()
+        self.liveness = Liveness(
+            {*self._links, *senders}, timing, log, now, handler.lost, handler.back
+        )
+        self.bad_frames = self.resets = 0
+
+    # ---------------------------------------------------------------- from other threads
+
+    def send(self, stream: str, what: Sent | int | None) -> None:
+        """A tuple, a watermark (a number) or the end (None) of a stream."""
+        self._outbox.append((stream, what))
+        with suppress(OSError):  # it is awake already, or gone
+            self._waker.send(b"!")
+
+    def finish(self) -> None:
+        """Waits until everything is acknowledged by those who are there, then says good-bye."""
+        until = time.monotonic_ns() + self._timing.linger
+        while not self._all_done() and time.monotonic_ns() < until and self.is_alive():
+            time.sleep(self._timing.heartbeat / 4e9)
+        self._stopping.set()
+        self.send("", None)
+        self.join()
+
+    def _all_done(self) -> bool:
+        links = list(self._links.values())
+        return not self._outbox and all(
+            link.done or self.liveness.is_gone(link.receiver) for link in links
+        )
+
+    @property
+    def overflowed(self) -> int:
+        return sum(link.overflowed for link in self._links.values())
+
+    # ---------------------------------------------------------------- the thread
+
+    def run(self) -> None:
+        step = self._timing.heartbeat // 4
+        looked = time.monotonic_ns()
+        while not self._stopping.is_set():
+            ready = self._selector.select(step / 1e9)
+            now = time.monotonic_ns()
+            stalled = max(0, now - looked - 2 * step)
+            looked = now
+            for key, mask in ready:
+                self._serve(key.fileobj, mask, now)
+            self._packer.pack(self._outbox)
+            self._beat(now)
+            self.liveness.check(now, stalled)
+            self._handler.tick(now)
+            self._connect_all(now)
+            self._write_all(now)
+        self._say_goodbye()
+
+    def _serve(self, sock: object, mask: int, now: int) -> None:
+        if sock is self._woken:
+            with suppress(BlockingIOError):
+                while self._woken.recv(4096):
+                    pass
+            return
+        if sock is self._listener:
+            self._accept(now)
+            return
+        assert isinstance(sock, socket.socket)
+        connection = self._connections.get(sock)
+        if connection is None:
+            return
+        try:
+            if mask & selectors.EVENT_WRITE:
+                self._opened(connection, now)
+                connection.write(now)
+            if mask & selectors.EVENT_READ:
+                for frame in connection.read(now):
+                    self._take(connection, frame, now)
+        except BadFrame as error:
+            self.bad_frames += 1
+            self._log.note("bad frame", peer=connection.peer, reason=str(error))
+            self._drop(connection, now)
+        except OSError:
+            self._drop(connection, now)
+
+    def _accept(self, now: int) -> None:
+        assert self._listener is not None
+        try:
+            sock, _ = self._listener.accept()
+        except OSError:
+            return
+        self._add(Connection(sock, now))
+
+    def _add(self, connection: Connection) -> None:
+        self._connections[connection.socket] = connection
+        self._selector.register(connection.socket, selectors.EVENT_READ)
+
+    def _link_of(self, connection: Connection) -> Outgoing | None:
+        return next((k for k in self._links.values() if k.connection is connection), None)
+
+    def _drop(self, connection: Connection, now: int) -> None:
+        """Ends a connection; a link of ours tries again."""
+        if self._connections.pop(connection.socket, None) is None:
+            return
+        self._selector.unregister(connection.socket)
+        self.resets += 1
+        link = self._link_of(connection)
+        if link is not None:
+            backoff = min(
+                max(self._timing.first_retry, 2 * link.backoff), self._timing.slowest_retry
+            )
+            link.down(now if link.up else now + backoff, backoff)
+        else:
+            connection.close()
+            self.incoming.forget(connection)
+
+    # ---------------------------------------------------------------- frames
+
+    def _take(self, connection: Connection, frame: Frame, now: int) -> None:
+        link = self._link_of(connection)
+        if not connection.peer and frame.kind not in (Kind.HELLO, Kind.WELCOME):
+            raise BadFrame(f"{frame.kind.name} before a greeting")
+        if frame.kind is Kind.HELLO:
+            self.incoming.greet(connection, frame)
+        elif frame.kind is Kind.WELCOME and link is not None:
+            about = decode_about(frame.payload, name=str, incarnation=str, positions=dict)
+            connection.peer = link.receiver
+            positions = {int(stream): int(last) for stream, last in about["positions"].items()}
+            link.welcomed(about["incarnation"], positions)
+        elif frame.kind is Kind.ACKNOWLEDGE and link is not None:
+            link.acknowledge(decode_positions(frame.payload))
+        elif frame.kind is Kind.BYE:
+            self.liveness.finished(connection.peer)
+            return
+        elif frame.kind in (Kind.ROWS, Kind.MARK, Kind.END):
+            self.incoming.take(connection, frame)
+        self.liveness.heard(connection.peer, now)
+
+    # ---------------------------------------------------------------- upkeep
+
+    def _beat(self, now: int) -> None:
+        for connection in list(self._connections.values()):
+            if not connection.peer or now - connection.spoke < self._timing.heartbeat * 3 // 4:
+                continue
+            connection.spoke = now
+            if self.incoming.has(connection):
+                connection.send(self.incoming.acknowledgement(connection))
+            else:
+                connection.send(Frame(Kind.HEARTBEAT))
+
+    def _connect_all(self, now: int) -> None:
+        for link in self._links.values():
+            if link.connection is None and now >= link.retry_at:
+                sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+                connection = link.connection = Connection(sock, now)
+                sock.connect_ex(link.address)
+                self._connections[sock] = connection
+                self._selector.register(sock, selectors.EVENT_READ | selectors.EVENT_WRITE)
+
+    def _opened(self, connection: Connection, now: int) -> None:
+        """A connection attempt has ended."""
+        link = self._link_of(connection)
+        error = connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error and link is not None:
+            self.liveness.refused(link.receiver, now)
+        if error:
+            raise ConnectionError(error)
+        self._selector.modify(connection.socket, selectors.EVENT_READ)
+        if link is not None and not connection.peer:
+            about = {"name": self._me, "incarnation": self._incarnation, "plan": self._fingerprint}
+            connection.peer = link.receiver
+            connection.send(Frame(Kind.HELLO, payload=encode_about(**about)))
+
+    def _write_all(self, now: int) -> None:
+        for connection in list(self._connections.values()):
+            if connection.waiting and connection.peer:
+                try:
+                    connection.write(now)
+                    events = selectors.EVENT_READ
+                    if connection.waiting:
+                        events |= selectors.EVENT_WRITE
+                    self._selector.modify(connection.socket, events)
+                except OSError:
+                    self._drop(connection, now)
+
+    def _say_goodbye(self) -> None:
+        """Says so on every connection, and gives the peers a moment to have read it."""
+        self._selector.close()
+        say_goodbye(list(self._connections.values()))
+        for sock in (self._listener, self._waker, self._woken):
+            if sock is not None:
+                sock.close()

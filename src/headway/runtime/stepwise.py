@@ -1,0 +1,188 @@
+"""The meaning of a query, tuple by tuple: the run in which nothing takes time, and which can stop
+after any tuple and go on elsewhere.
+
+This is the vehicle engine without costs (``Engine(charged=False)``), turned inside out: its owner
+brings the arrivals one by one, in order, and takes the results. All state is plain data between
+two arrivals, so Spark can run it over pieces of a recording or of a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
+
+from headway.compile.meaning import on_one_node
+from headway.model.plan import Plan
+from headway.runtime.core import NEVER, Core, Sink, Wire
+from headway.runtime.operators.base import Dropped, Row, State
+from headway.runtime.program import build_program
+from headway.runtime.trace import Trace
+from headway.runtime.units import Flight, Unit
+from headway.schedule.online.s_edf import StreamEdf
+
+
+class Result(NamedTuple):
+    """A tuple of an output: the output's place in the query, the row, whether it is marked late,
+    and when it appeared (ns)."""
+
+    output: int
+    row: Row
+    late: bool
+    at: int
+
+
+class Stepwise(Core):
+    """One vehicle. ``results`` collects until the owner takes them."""
+
+    def __init__(self, plan: Plan, on_drop: Callable[[Dropped, int], None] | None = None) -> None:
+        plan = on_one_node(plan)
+        self.results: list[Result] = []
+        self._late = False
+        self._events: list[tuple[int, int, int, Callable[[Any], None], Any]] = []
+        super().__init__(
+            plan,
+            build_program(plan, StreamEdf(), charged=False),
+            sinks={
+                output.name: self._sink(place) for place, output in enumerate(plan.query.outputs)
+            },
+            on_drop=on_drop or (lambda dropped, now: None),
+            trace=Trace(kept=False),
+        )
+        self._unit_of = {unit.head.name: unit for unit in self.program.units}
+        self._blank = self.snapshot()
+
+    def _sink(self, place: int) -> Sink:
+        def keep(row: Row, completed: int) -> None:
+            self.results.append(Result(place, row, self._late, completed))
+
+        return keep
+
+    # ---------------------------------------------------------------- time
+
+    def take(self, time: int, source: str, row: Any) -> None:
+        """A tuple arrives (ns); timers before it go first. One that should have come earlier
+        arrives now."""
+        self.run_until(time)
+        if time > self.now:
+            self.now = time
+        self.arrived += 1
+        self.arrive(source, row)
+
+    def run_until(self, time: int) -> None:
+        """Timers that are over before that time: nothing else comes before it."""
+        events = self._events
+        while events and events[0][0] < time:
+            self.now, _, _, function, argument = heappop(events)
+            function(argument)
+
+    def finish(self) -> None:
+        """The input has ended: all timers run out and all windows close."""
+        self.run_until(NEVER)
+        for unit, aggregate in self.program.windows.aggregates:
+            self.emit_windows(unit, aggregate, aggregate.finish())
+            self.run_until(NEVER)
+
+    def take_results(self) -> list[Result]:
+        taken, self.results = self.results, []
+        return taken
+
+    # ---------------------------------------------------------------- what a core needs
+
+    def pass_on(self, wire: Wire, row: Row, root: int, late: bool) -> None:
+        self._late = late
+        super().pass_on(wire, row, root, late)
+
+    def at(self, time: int, kind: int, function: Callable[[Any], None], argument: Any) -> None:
+        self._number += 1
+        heappush(self._events, (time, kind, self._number, function, argument))
+
+    def queue(
+        self, unit: Unit, port: str, row: Row, key: Any, root: int, late: bool, given: Any,
+        flight: Flight | None,
+    ) -> None:  # fmt: skip
+        raise AssertionError("nothing costs anything here")
+
+    def send(self, wire: Wire, row: Row, root: int, late: bool) -> None:
+        raise AssertionError("there is one node only")
+
+    # ---------------------------------------------------------------- state
+
+    def snapshot(self) -> State:
+        """All that the future depends on, as JSON-able data (between two arrivals)."""
+        gathering = {
+            name: {"oldest": unit.oldest and list(unit.oldest), **unit.gathering.snapshot()}
+            for name, unit in self._unit_of.items()
+            if unit.gathering is not None and unit.oldest is not None
+        }
+        return {
+            "now": self.now,
+            "number": self._number,
+            "roots": self._roots,
+            "ingests": {
+                name: {"announced": ingest.announced, **ingest.snapshot()}
+                for name, ingest in self.ingests.items()
+            },
+            "operators": {name: one.snapshot() for name, one in self.program.stateful.items()},
+            "gathering": gathering,
+            "events": [
+                [time, kind, number, *self._packed(function, argument)]
+                for time, kind, number, function, argument in sorted(self._events, key=_order)
+                if self._matters(function, argument)
+            ],
+        }
+
+    def restore(self, state: State | None) -> None:
+        """Takes up a state that :meth:`snapshot` gave; None: the beginning."""
+        state = self._blank if state is None else state
+        self.now, self._number, self._roots = state["now"], state["number"], state["roots"]
+        for name, ingest in self.ingests.items():
+            ingest.restore(state["ingests"][name])
+            ingest.announced = state["ingests"][name]["announced"]
+        for name, operator in self.program.stateful.items():
+            operator.restore(state["operators"][name])
+        for unit in self.program.units:
+            if unit.flights is not None:
+                unit.flights.clear()
+            if unit.gathering is not None:
+                kept = state["gathering"].get(unit.head.name)
+                unit.gathering.restore(kept or {"batch": {}})
+                unit.oldest = (kept["oldest"][0], kept["oldest"][1]) if kept else None
+        self._timers = {}
+        self._events = [self._unpacked(*packed) for packed in state["events"]]
+        heapify(self._events)
+        self.results = []
+
+    def _matters(self, function: Callable[[Any], None], argument: Any) -> bool:
+        """Whether a timer still does something when it is over."""
+        if function == self._gather_timeout:
+            unit, number, _ = argument
+            return self._timers.get(unit.index) == number
+        return True
+
+    def _packed(self, function: Callable[[Any], None], argument: Any) -> tuple[Any, ...]:
+        if function == self._release_shed:
+            return "shed", argument
+        if function == self._gather_timeout:
+            unit, number, root = argument
+            return "gather", unit.head.name, number, root
+        unit, operator, token = argument
+        return "expire", operator.name, token
+
+    def _unpacked(
+        self, time: int, kind: int, number: int, what: str, name: str, *more: int
+    ) -> tuple[int, int, int, Callable[[Any], None], Any]:
+        if what == "shed":
+            return time, kind, number, self._release_shed, name
+        unit = self._unit_of[name]
+        if what == "gather":
+            timer, root = more
+            self._timers[unit.index] = timer
+            return time, kind, number, self._gather_timeout, (unit, timer, root)
+        (token,) = more
+        operator = self.program.stateful[name]
+        return time, kind, number, self._expire, (unit, operator, token)
+
+
+def _order(event: tuple[int, int, int, Any, Any]) -> tuple[int, int, int]:
+    return event[:3]

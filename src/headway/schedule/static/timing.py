@@ -1,0 +1,153 @@
+"""The timing core: when messages arrive, given who runs where and what the links already carry.
+
+Equations 13 to 15 of HVLB_CC: a message takes the links of a route in order,
+
+    LST(first) = max(AFT, avail(first))         LFT(first) = LST(first) + tpl/speed
+    LST(next)  = max(LST(prev), avail(next))    LFT(next)  = max(LFT(prev), LST(next) + tpl/speed)
+
+and a link is available again at LFT. The messages to a task are taken in the order of the sending
+tasks; each takes the route that brings it there first, the earlier listed one where two are equal.
+Links are never given out between two bookings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headway.model.static_network import Switching
+from headway.schedule.static.instance import Instance
+
+Sent = tuple[int, int, Sequence[int]]
+"""A message under way: AFT of its sender, the sender's processor, its time on each link."""
+
+Links = list[int]
+"""From when on each link is available. Never changed in place once handed out."""
+
+Arrive = Callable[[Sequence[Sent], int, Links], tuple[int, Links]]
+"""(messages, receiving processor, links) -> (arrival of the last, links afterwards)"""
+
+Booking = tuple[int, int, int]
+"""(link, start, finish)"""
+
+
+class Timing:
+    """When messages arrive in one instance, by the rules its options and network ask for."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        network = instance.network
+        self.idle: Links = [0] * len(instance.links)
+        self.held = _held_between(instance)
+        self.stored = network.switching is Switching.STORE_AND_FORWARD
+        self.plain = not self.held and not self.stored
+        if not instance.options.contention:
+            self.arrive: Arrive = self._uncontended
+        else:
+            self.arrive = self._cut_through if self.plain else self._general
+
+    def sent(self, task: int, finish: Sequence[int], where: Sequence[int]) -> list[Sent]:
+        """The messages that a task whose predecessors are scheduled waits for."""
+        on_links = self.instance.on_links
+        return [
+            (finish[sender], where[sender], on_links(edge, where[sender]))
+            for sender, edge in self.instance.predecessors[task]
+        ]
+
+    def book(self, message: Sent, processor: int, links: Links) -> list[Booking]:
+        """The links one message takes on its best route, with start and finish."""
+        finish, sender, times = message
+        if not self.instance.options.contention:
+            links = self.idle
+        routes = self.instance.routes[sender][processor]
+        bookings = [self._along(finish, sender, route, times, links) for route in routes]
+        return min(bookings, key=lambda booking: booking[-1][2])
+
+    def _along(
+        self, ready: int, sender: int, route: Sequence[int], times: Sequence[int], links: Links
+    ) -> list[Booking]:
+        start, finish, before = ready, 0, -1
+        booking: list[Booking] = []
+        for link in route:
+            if before >= 0:
+                held = self.held.get((before, link), 0)
+                start, finish = (finish if self.stored else start) + held, finish + held
+            start = max(start, links[link])
+            finish = max(finish, start + times[link])
+            booking.append((link, start, finish))
+            before = link
+        return booking
+
+    def _cut_through(
+        self, messages: Sequence[Sent], processor: int, links: Links
+    ) -> tuple[int, Links]:
+        """The paper's rule, unrolled: this is where the time goes."""
+        arrival = 0
+        routes_from = self.instance.routes
+        own = True
+        for ready, sender, times in messages:
+            if sender == processor:
+                if ready > arrival:
+                    arrival = ready
+                continue
+            best = -1
+            chosen: Sequence[int] = ()
+            for route in routes_from[sender][processor]:
+                start = ready
+                finish = 0
+                for link in route:
+                    if links[link] > start:
+                        start = links[link]
+                    if start + times[link] > finish:
+                        finish = start + times[link]
+                if finish < best or best < 0:
+                    best = finish
+                    chosen = route
+            if own:
+                links = links[:]
+                own = False
+            start = ready
+            finish = 0
+            for link in chosen:
+                if links[link] > start:
+                    start = links[link]
+                if start + times[link] > finish:
+                    finish = start + times[link]
+                links[link] = finish
+            if best > arrival:
+                arrival = best
+        return arrival, links
+
+    def _general(self, messages: Sequence[Sent], processor: int, links: Links) -> tuple[int, Links]:
+        arrival = 0
+        links = links[:]
+        for message in messages:
+            reached = message[0]
+            if message[1] != processor:
+                for link, _, reached in self.book(message, processor, links):
+                    links[link] = reached
+            arrival = max(arrival, reached)
+        return arrival, links
+
+    def _uncontended(
+        self, messages: Sequence[Sent], processor: int, links: Links
+    ) -> tuple[int, Links]:
+        arrival = 0
+        for message in messages:
+            reached = message[0]
+            if message[1] != processor:
+                reached = self.book(message, processor, links)[-1][2]
+            arrival = max(arrival, reached)
+        return arrival, links
+
+
+def _held_between(instance: Instance) -> dict[tuple[int, int], int]:
+    """How long the switch between two links holds a message; the least where there are several."""
+    held: dict[tuple[int, int], int] = {}
+    links = instance.network.links
+    if not instance.delays:
+        return held
+    for one, link in enumerate(links):
+        for other, next_link in enumerate(links):
+            between = set(link.ends) & set(next_link.ends)
+            if one != other and between:
+                held[one, other] = min(instance.delays.get(name, 0) for name in between)
+    return {pair: delay for pair, delay in held.items() if delay}
