@@ -3,14 +3,15 @@
     python benchmarks/bench_compile.py [operators ...]
 
 The query is a layered random graph of filters, maps, unions and joins, in groups of about 50
-operators on two sensors each, with some streams between groups; the vehicle is one ECU, so that the
-placement is trivial. Each size is compiled three times and the fastest counts. The growth of the time
-is set against that of n·log n.
+operators on two sensors each, with some streams between groups; the vehicle is one ECU, so that
+the placement is trivial. Each size is compiled three times and the fastest counts. The growth of
+the time is set against that of n·log n.
 """
 
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from math import log
 from random import Random
 from time import perf_counter
@@ -64,9 +65,12 @@ def query_of(operators: int, random: Random) -> Query:
                 read.update(step.streams)
                 steps.append(step)
                 layers[-1].append(step.name)
-        for name in (name for names in layers for name in names):
-            if name not in read:
-                outputs.append(Output(name=f"out_{name}", stream=name, deadline=SECOND))
+        outputs += [
+            Output(name=f"out_{name}", stream=name, deadline=SECOND)
+            for names in layers
+            for name in names
+            if name not in read
+        ]
         earlier += layers[3]
     return Query(name="large", sources=tuple(sources), steps=tuple(steps), outputs=tuple(outputs))
 
@@ -137,7 +141,7 @@ def measure(operators: int) -> dict[str, float]:
 def main() -> None:
     sizes = [int(argument) for argument in sys.argv[1:]] or [1_000, 10_000]
     totals = [(size, sum(measure(size).values())) for size in sizes]
-    for (small, before), (large, after) in zip(totals, totals[1:], strict=False):
+    for (small, before), (large, after) in pairwise(totals):
         expected = large * log(large) / (small * log(small))
         print(
             f"{small} -> {large}: {after / before:.1f} times the time; "

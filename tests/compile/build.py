@@ -62,9 +62,9 @@ def query_of(
     rates: Mapping[str, Rate] | None = None,
     name: str = "test",
 ) -> Query:
-    """A query of identity operators from (producer, consumer) pairs; ``deadlines`` name the outputs.
+    """A query of identity operators from (producer, consumer) pairs.
 
-    What is never a consumer is a source.
+    ``deadlines`` name the outputs. What is never a consumer is a source.
     """
     inputs: dict[str, list[str]] = {}
     order: dict[str, None] = {}

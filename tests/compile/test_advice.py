@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from tests.compile.golden import EXAMPLE
 
 from headway.compile.passes import compile_query
 from headway.files import load_query, load_vehicle, parse_query, parse_vehicle
@@ -14,7 +15,6 @@ from headway.model.plan import Plan, Promise
 from headway.model.query import Query
 from headway.model.time import SECOND, parse_duration
 from headway.model.vehicle import Vehicle
-from tests.compile.golden import EXAMPLE
 
 STUDY = (
     load_query(EXAMPLE / "query.yaml").query,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.compile.build import VALUE, identity, query_of, source
 
 from headway.compile.check import query_problems
 from headway.compile.passes import check_query, compile_query
@@ -17,7 +18,6 @@ from headway.model.query import Component, ComponentUse, LoadShedder, Output, Po
 from headway.model.schema import schema
 from headway.model.time import MILLISECOND
 from headway.model.vehicle import Node, Vehicle
-from tests.compile.build import VALUE, identity, query_of, source
 
 GOOD = query_of([("s", "a"), ("a", "out")], {"out": 10 * MILLISECOND})
 PART = Component(
@@ -96,13 +96,15 @@ CASES: dict[str, tuple[Query, list[str]]] = {
         replace(GOOD, steps=(identity("a", ["s"]), identity("b", ["aa"]))),
         [
             "operators.b.inputs.in0: unknown stream 'aa'; did you mean 'a'?",
-            "operators.b: nothing reads stream 'b'; feed it to an operator or an output, or remove it",
+            "operators.b: nothing reads stream 'b'; feed it to an operator or an output, or "
+            "remove it",
         ],
     ),
     "output of an unknown stream": (
         with_output(stream="zzz"),
         [
-            "operators.a: nothing reads stream 'a'; feed it to an operator or an output, or remove it",
+            "operators.a: nothing reads stream 'a'; feed it to an operator or an output, or "
+            "remove it",
             "outputs.out.from: unknown stream 'zzz'",
         ],
     ),
@@ -153,8 +155,8 @@ CASES: dict[str, tuple[Query, list[str]]] = {
     "declared timestamp": (
         with_source(schema=schema(timestamp="double")),
         [
-            "sources.s.schema.timestamp: column 'timestamp' is part of every stream; remove it from "
-            "the schema"
+            "sources.s.schema.timestamp: column 'timestamp' is part of every stream; remove it "
+            "from the schema"
         ],
     ),
     "column twice": (
@@ -177,7 +179,8 @@ CASES: dict[str, tuple[Query, list[str]]] = {
     "timeout with one input": (
         with_operator(timeout=5),
         [
-            "operators.a.timeout: a timeout needs an operator with several inputs; remove the timeout"
+            "operators.a.timeout: a timeout needs an operator with several inputs; remove the "
+            "timeout"
         ],
     ),
     "negative timeout": (
@@ -195,8 +198,8 @@ CASES: dict[str, tuple[Query, list[str]]] = {
     "most outputs below the mean": (
         with_operator(selectivity=2.0),
         [
-            "operators.a.most_outputs: the most outputs of one input are below the mean; got 1 with a "
-            "selectivity of 2.0; raise most_outputs or lower selectivity"
+            "operators.a.most_outputs: the most outputs of one input are below the mean; got 1 with "
+            "a selectivity of 2.0; raise most_outputs or lower selectivity"
         ],
     ),
     "join of one stream": (
@@ -288,7 +291,7 @@ def test_costs_and_rates_are_needed_for_a_vehicle_only() -> None:
     query = replace(
         GOOD,
         sources=(replace(GOOD.sources[0], rate=None),),
-        steps=(replace(GOOD.steps[0], cost=None),),  # type: ignore[call-overload]
+        steps=with_operator(cost=None).steps,
     )
     assert problems(query) == []
     assert problems(query, timed=True) == [

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from tests.compile.build import compiled_until, one_node, query_of
+from tests.compile.golden import EXAMPLE, OPERATOR_NAMES, golden
+
 from headway.compile.deadlines import deadlines
 from headway.files import load_query, load_vehicle
 from headway.model.plan import Task
 from headway.model.time import MILLISECOND, format_duration
-from tests.compile.build import compiled_until, one_node, query_of
-from tests.compile.golden import EXAMPLE, OPERATOR_NAMES, golden
 
 STUDY = compiled_until(
     deadlines,
@@ -55,11 +56,11 @@ def test_the_formulas_give_the_deadlines() -> None:
 
 
 def test_deadlines_of_the_study_by_hand() -> None:
-    """T5 has 30 ms; T4's costs of 70 ms leave it the looser one. A CAN frame of 8 bytes has 135 bits.
+    """T5 has 30 ms; T4, with its 300 ms, is the looser way. A CAN frame of 8 bytes has 135 bits.
 
-    union1's tuples have 54 bytes: 6 full frames and one of 6 bytes (34 + 48 + 13 + 20 = 115 bits), so
-    925 us on each bus, and 500 us in the gateway: 30 - 0.1 - 2 * 0.925 - 0.5 = 27.55 ms. The tuples
-    to node 2 have 52 bytes: 810 + 95 = 905 us; T3 costs 0.5 ms: 27.55 - 0.5 - 0.905 = 26.145 ms.
+    union1's tuples have 54 bytes: 6 full frames and one of 6 bytes (34 + 48 + 13 + 20 = 115 bits),
+    so 925 us on each bus, and 500 us in the gateway: 30 - 0.1 - 2 * 0.925 - 0.5 = 27.55 ms. The
+    tuples to node 2 have 52 bytes: 810 + 95 = 905 us; T3 costs 0.5 ms: 27.55 - 0.5 - 0.905.
     """
     assert {name: format_duration(task.relative_deadline) for name, task in TASKS.items()} == {
         "T1": "26.145 ms",

@@ -21,8 +21,8 @@ LIMIT = 3_000
 
 @functools.lru_cache(maxsize=64)
 def tuples_by_length(curve: ArrivalCurve) -> list[int]:
-    """Most tuples in a closed interval of length 0, 1, 2, …: each rate lets ``count`` in at once, and
-    again every period, a first time ``jitter`` early."""
+    """Most tuples in a closed interval of length 0, 1, 2, …: each rate lets ``count`` in at once,
+    and again every period, a first time ``jitter`` early."""
     by_rate = []
     for rate in curve.rates:
         amounts = []

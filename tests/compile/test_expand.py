@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.compile.build import compiled_until, query_of
+
 from headway.compile.expand import expand
 from headway.files import parse_query
 from headway.model.query import Query
-from tests.compile.build import compiled_until, query_of
 
 
 def query(text: str) -> Query:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.compile.build import compiled_until
 
 from headway.compile.infer import infer
 from headway.errors import QueryError
 from headway.files import parse_query
 from headway.model.schema import Schema
-from tests.compile.build import compiled_until
 
 HEAD = """
 query: test
@@ -20,7 +20,7 @@ sources:
 
 
 def schemas(operators: str, *, stream: str = "x") -> dict[str, Schema]:
-    """The schemas of a query with these operators; sources that they leave alone go out as they are."""
+    """The schemas of a query with these operators; all sources go out as they are, too."""
     text = HEAD + f"operators:\n{operators}\noutputs:\n  out: {{from: {stream}, deadline: 1 s}}\n"
     for name in ("car", "other", "heat"):
         text += f"  raw_{name}: {{from: {name}, deadline: 1 s}}\n"
@@ -99,8 +99,8 @@ def test_a_union_takes_the_longest_strings() -> None:
 def test_a_union_of_different_shapes_is_refused() -> None:
     assert refusal("  x: {union: [car, heat]}") == [
         "operators.x.inputs.input2: the inputs of a union must have the same columns; "
-        "got (wheel int, celsius float) beside (id int, v double [m/s], name string(8)) of 'input1'; "
-        "make them equal with a map, in the same order"
+        "got (wheel int, celsius float) beside (id int, v double [m/s], name string(8)) of "
+        "'input1'; make them equal with a map, in the same order"
     ]
 
 

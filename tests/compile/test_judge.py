@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from tests.compile.build import one_node, query_of
 
 from headway.compile.passes import compile_query
 from headway.files import parse_query, parse_vehicle
 from headway.model.arrival import Rate
 from headway.model.plan import Plan, Promise
 from headway.model.time import MICROSECOND, MILLISECOND
-from tests.compile.build import one_node, query_of
 
 MS = MILLISECOND
 
@@ -22,7 +24,7 @@ def parallel(costs: dict[str, tuple[int, ...]], deadlines: dict[str, int], **nod
         operators = [f"{name}{number}" for number in range(len(chain))]
         cost_of |= dict(zip(operators, chain, strict=True))
         path = [f"s_{name}", *operators, name]
-        streams += zip(path, path[1:], strict=False)
+        streams += pairwise(path)
     query = query_of(streams, deadlines, costs=cost_of)
     return compile_query(query, one_node(query, **node))
 
@@ -83,7 +85,7 @@ def test_a_faster_node_needs_less() -> None:
 
 
 def test_decisions_and_preemptions_are_charged() -> None:
-    """A job: one preemption and the decision to resume after it, and a decision for its operator."""
+    """A job: one preemption, the decision to resume after it, and one for its operator."""
     plan = parallel({"a": (MS,)}, {"a": 10 * MS}, decision_cost=2_000, preemption_cost=5_000)
     assert bounds(plan) == {"a": MS + 2 * 2_000 + 5_000}
 
@@ -171,8 +173,8 @@ def test_a_stream_alone_on_a_bus() -> None:
 
 
 def test_streams_meet_on_a_bus() -> None:
-    """The urgent stream waits for one frame of the other (135 us) and sends its two; the other waits
-    for both of these and sends its own: 405 and 540 us. On each node both tasks may meet: 2 ms."""
+    """The urgent stream waits for one frame of the other (135 us) and sends its two; the other
+    waits for both of these and sends its own: 405 and 540 us. On a node both may meet: 2 ms."""
     plan = compiled(TWO_STREAMS, TWO_NODES)
     assert [(s.place, s.time) for s in promises(plan)["o"].steps][1:3] == [
         ("n1", 2 * MS),

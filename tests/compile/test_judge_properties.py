@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compile.build import VALUE
 
 from headway.compile.passes import compile_query
 from headway.model.arrival import Rate
@@ -18,7 +19,6 @@ from headway.model.cost import Cost
 from headway.model.operators import Input, Map
 from headway.model.query import Output, Query, Source
 from headway.model.vehicle import Node, Vehicle
-from tests.compile.build import VALUE
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from tests.compile.build import query_of
+from tests.compile.simulate import Simulation
 
 from headway.compile.passes import compile_query
 from headway.errors import PlacementError
@@ -16,8 +18,6 @@ from headway.model.plan import Plan
 from headway.model.query import Query
 from headway.model.time import MICROSECOND, MILLISECOND
 from headway.model.vehicle import Bus, BusKind, Gateway, Node, Vehicle
-from tests.compile.build import query_of
-from tests.compile.simulate import Simulation
 
 MS = MILLISECOND
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.compile.build import compiled_until, one_node
 
 from headway.compile.rates import rates
 from headway.files import parse_query
-from tests.compile.build import compiled_until, one_node
 
 TEXT = """
 query: test

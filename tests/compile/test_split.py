@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tests.compile.build import compiled_until
+from tests.compile.golden import EXAMPLE
+
 from headway.compile.split import split
 from headway.files import load_query, load_vehicle, parse_query, parse_vehicle
 from headway.model.plan import HopKind
-from tests.compile.build import compiled_until
-from tests.compile.golden import EXAMPLE
 
 
 def test_the_study() -> None:

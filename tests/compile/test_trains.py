@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tests.compile.build import compiled_until, one_node, query_of
+from tests.compile.golden import EXAMPLE, OPERATOR_NAMES, golden, same_as_shared
+
 from headway.compile.trains import form_tasks, trains, waits
 from headway.files import load_query, load_vehicle, parse_query
 from headway.model.graph import graph_of
@@ -9,8 +12,6 @@ from headway.model.plan import Task
 from headway.model.query import Query
 from headway.model.time import MILLISECOND
 from headway.model.vehicle import Node, Vehicle
-from tests.compile.build import compiled_until, one_node, query_of
-from tests.compile.golden import EXAMPLE, OPERATOR_NAMES, golden, same_as_shared
 
 
 def trains_of(query: Query) -> list[list[str]]:

@@ -1,4 +1,5 @@
-"""Holds runs against the compiler's latency bounds: the check itself, and the search for bad cases."""
+"""Holds runs against the compiler's latency bounds: the check itself, and the search for bad
+cases."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ class Checked:
 def random_plan(
     seed: int, shape: Shape, *, patterns: Sequence[str] = PATTERNS
 ) -> tuple[Plan, list[tuple[str, Sequence[Arrival]]]] | None:
-    """A plan with a bound for some output and arrivals that keep to what it declares; None if not."""
+    """A plan with a bound for some output and arrivals that keep to what it declares; None if
+    not."""
     draw = random.Random(seed)
     query = random_query(draw, shape)
     vehicle = random_vehicle(draw, query, shape)

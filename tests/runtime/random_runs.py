@@ -1,7 +1,7 @@
 """Random queries on random vehicles, and arrivals at the edge of what their sources declare.
 
-Everything a latency bound assumes is declared truthfully: rates (count, period, jitter), delays, gaps,
-shedders, most outputs, a join's partners (measured on the very arrivals, see ``bounds.py``).
+Everything a latency bound assumes is declared truthfully: rates (count, period, jitter), delays,
+gaps, shedders, most outputs, a join's partners (measured on the very arrivals, see ``bounds.py``).
 """
 
 from __future__ import annotations
@@ -262,9 +262,11 @@ def random_arrivals(
     until: int = 60 * MILLISECOND,
     beyond: int = 1,
 ) -> Sequence[Arrival]:
-    """Tuples of all sources within their rates, delays and gaps; ``beyond`` times as many otherwise.
+    """Tuples of all sources within their rates, delays and gaps; ``beyond`` times as many
+    otherwise.
 
-    - aligned: all sources send their densest burst (jitter used up) at one instant, then periodically;
+    - aligned: all sources send their densest burst (jitter used up) at one instant, then
+      periodically;
     - phases: random phases; - sporadic: random silences, each burst as early as allowed;
     - missed: phases a timeout apart and a little more, so that partners just miss it;
     - mixed: each source follows one of the others.

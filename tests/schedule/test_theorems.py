@@ -1,19 +1,20 @@
 """The S-EDF paper's theorems 1 and 2, as far as they hold, and how they fail beyond that.
 
-**Theorem 1** (section 5.2) is about a set of pairs (tuple, operator) *that are all available*: if primitive
-scheduling misses a deadline, so does every other order (Jackson's rule). Deadlines by EDF* carry it over
-to whole queries: for tuples that arrive together no order of all their operators keeps every output's
-deadline unless primitive S-EDF does, and none has a smaller maximum lateness (selectivity 1, no
-timeouts, no scheduling costs). With operators of one length and arrivals at whole multiples of it, it also
-holds for tuples that arrive later. With longer operators it does not, even among orders that never idle:
-an operator under way cannot be stopped, and only an order that foresees the arrival runs another first.
+**Theorem 1** (section 5.2) is about a set of pairs (tuple, operator) *that are all available*: if
+primitive scheduling misses a deadline, so does every other order (Jackson's rule). Deadlines by
+EDF* carry it over to whole queries: for tuples that arrive together no order of all their operators
+keeps every output's deadline unless primitive S-EDF does, and none has a smaller maximum lateness
+(selectivity 1, no timeouts, no scheduling costs). With operators of one length and arrivals at
+whole multiples of it, it also holds for tuples that arrive later. With longer operators it does
+not, even among orders that never idle: an operator under way cannot be stopped, and only an order
+that foresees the arrival runs another first.
 
-**Theorem 2** (section 5.4): trains make no output later than primitive scheduling does, under the same
-conditions and when no two trains share a deadline (the paper leaves ties open; here they are broken by order
-of release, which the two schedules may see differently).
+**Theorem 2** (section 5.4): trains make no output later than primitive scheduling does, under the
+same conditions and when no two trains share a deadline (the paper leaves ties open; here they are
+broken by order of release, which the two schedules may see differently).
 
-The brute force has its own code path: it knows the graph, the costs and the releases, and neither the
-kernel nor deadlines by EDF*.
+The brute force has its own code path: it knows the graph, the costs and the releases, and neither
+the kernel nor deadlines by EDF*.
 """
 
 from __future__ import annotations
@@ -206,8 +207,8 @@ def test_the_cases_of_theorem_1_are_of_every_kind() -> None:
 
 
 def test_theorem_1_does_not_hold_for_later_arrivals_and_long_operators() -> None:
-    """At 0 S-EDF takes the long operator with the earlier deadline; the tuple of time 1 then waits too
-    long. Running the short one first keeps all deadlines, without idling."""
+    """At 0 S-EDF takes the long operator with the earlier deadline; the tuple of time 1 then waits
+    too long. Running the short one first keeps all deadlines, without idling."""
     case = Case(
         streams=(
             ("s1", "long"),
@@ -295,8 +296,9 @@ def test_theorem_2_catches_mutants(mutant: Callable[[], Policy]) -> None:
 
 
 def test_theorem_2_does_not_hold_for_later_arrivals_and_long_operators() -> None:
-    """Alone, ``a1`` is as urgent as 4 - 2 = 2 and runs before ``long`` (3); the tuple of time 1 is then
-    served at once. As a train (a1, a2) it is as urgent as 4: ``long`` goes first and holds it up."""
+    """Alone, ``a1`` is as urgent as 4 - 2 = 2 and runs before ``long`` (3); the tuple of time 1 is
+    then served at once. As a train (a1, a2) it is as urgent as 4: ``long`` goes first and holds it
+    up."""
     case = Case(
         streams=(
             *(("s1", "a1"), ("a1", "a2"), ("s1", "long"), ("s2", "quick")),

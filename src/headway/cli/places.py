@@ -14,7 +14,7 @@ VEHICLE_PARTS = frozenset({"nodes", "buses", "gateways", "links", "sensors", "pi
 
 @contextmanager
 def placed(query: LoadedQuery, vehicle: LoadedVehicle | None = None) -> Iterator[None]:
-    """Problems raised inside point at a line and column of the query, its libraries or the vehicle."""
+    """Problems raised inside get their place in the query, its libraries or the vehicle."""
     try:
         yield
     except InputError as error:

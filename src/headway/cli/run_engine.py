@@ -16,6 +16,7 @@ from headway.schedule.online import policy_named
 
 
 class EngineName(StrEnum):
+    SPARK = "spark"
     VEHICLE = "vehicle"
 
 

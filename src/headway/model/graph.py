@@ -27,6 +27,17 @@ class Graph:
         """How many operators and outputs take the stream."""
         return len(self.consumers[stream]) + len(self.outputs_of[stream])
 
+    def sources_before(self, stream: str) -> tuple[str, ...]:
+        """The sources that a stream can come from, in query order."""
+        found, pending = {stream}, [stream]
+        while pending:
+            name = pending.pop()
+            if name in self.operators:
+                new = set(self.operators[name].streams) - found
+                found |= new
+                pending += new
+        return tuple(name for name in self.sources if name in found)
+
 
 def graph_of(query: Query) -> Graph:
     """The graph of an expanded and checked query. Operators on a cycle are missing from

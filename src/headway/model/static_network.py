@@ -130,10 +130,13 @@ def check_network(network: Network) -> None:
     """Raises the named error of the first kind of fault, with every problem of that kind."""
     if not network.processors:
         raise GraphError(Problem("the network has no processors", at=network.name))
-    vertices = [vertex.name for vertex in (*network.processors, *network.switches)]
+    vertices = [*network.processor_names, *(switch.name for switch in network.switches)]
     links = [link.name for link in network.links]
     twice = [
-        name for names in (vertices, links) for name in dict.fromkeys(names) if names.count(name) > 1
+        name
+        for names in (vertices, links)
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
     ]
     if twice:
         raise GraphError(Problem("this name is given twice", at=name) for name in twice)
@@ -189,7 +192,9 @@ def leads(network: Network, route: Route, start: str, end: str) -> bool:
     reached = {start}
     for name in route:
         ends = set(network.link_named[name].ends)
-        reached = ends - reached if len(reached) == 1 and reached <= ends else (
-            ends if reached & ends else set()
+        reached = (
+            ends - reached
+            if len(reached) == 1 and reached <= ends
+            else (ends if reached & ends else set())
         )
     return end in reached

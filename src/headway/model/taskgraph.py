@@ -117,7 +117,9 @@ class TaskGraph:
             if backwards:
                 one, other = other, one
             found[one].append(other)
-        return {name: tuple(sorted(names, key=position.__getitem__)) for name, names in found.items()}
+        return {
+            name: tuple(sorted(names, key=position.__getitem__)) for name, names in found.items()
+        }
 
 
 def check_task_graph(graph: TaskGraph) -> None:
@@ -188,7 +190,9 @@ def _double_edges(graph: TaskGraph) -> Iterator[Problem]:
         pair = edge.sender, edge.receiver
         if pair in seen:
             want = "add the volumes up"
-            yield Problem("two messages between the same tasks", at="edges", got="->".join(pair), want=want)
+            yield Problem(
+                "two messages between the same tasks", at="edges", got="->".join(pair), want=want
+            )
         seen.add(pair)
 
 

@@ -23,7 +23,7 @@ _UNITS = {
     "min": 60 * SECOND,
     "h": 3600 * SECOND,
 }
-_DURATION = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s|min|h)\s*")
+_DURATION = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,9})?)\s*(ns|us|µs|ms|s|min|h)\s*")
 
 DURATION_FORM = "a number and a unit of ns, us, ms, s, min or h, such as '30 ms'"
 

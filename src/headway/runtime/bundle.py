@@ -57,10 +57,14 @@ def build_executables(plan: Plan, policy: str = "s-edf") -> list[Executable]:
 
 
 def write_build(
-    plan: Plan, folder: Path, *, policy: str = "s-edf", first_port: int = FIRST_PORT
+    plan: Plan,
+    built: list[Executable],
+    folder: Path,
+    *,
+    policy: str = "s-edf",
+    first_port: int = FIRST_PORT,
 ) -> list[Path]:
     """Writes the executables and ``deployment.json``; FileError when that cannot be done."""
-    built = build_executables(plan, policy)
     deployment = json.dumps(_deployment(plan, policy, built, first_port), indent=1) + "\n"
     written = []
     try:

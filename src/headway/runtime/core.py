@@ -30,6 +30,8 @@ BulkSink = Callable[[list[Row], int], None]
 FINISH, ARRIVAL, DELIVERY, TIMER, DECISION = range(5)
 """the order of happenings at one instant"""
 
+OUTPUT, MISS = int(EventKind.OUTPUT), int(EventKind.MISS)
+
 NEVER = 1 << 62
 """a time that does not come"""
 
@@ -119,6 +121,11 @@ class Core(ABC):
             wire.units = tuple(units)
         self._entrance = {name: self._wires[name, placement[name]] for name in graph.sources}
         self._exits = [self._wires[unit.stream, unit.node] for unit in program.units]
+        self._closing = [
+            (one, [self.ingests[n] for n in graph.sources_before(one.name) if n in self.ingests])
+            for _, one in program.windows.aggregates
+        ]
+        """aggregates and the sources before them"""
         self.leaving: dict[str, int | None] = {}
         """the watermark of each stream up to the last window, when it was last looked at"""
         self.consumed: dict[str, int] = dict.fromkeys(graph.operators, 0)
@@ -133,11 +140,18 @@ class Core(ABC):
 
         def take(row: Row, completed: int) -> None:
             sink(row, completed)
-            record((EventKind.OUTPUT, completed, completed, node, "", name, 0, 0, 0))
+            record((OUTPUT, completed, completed, node, "", name, 0, 0, 0))
             if completed > row[0] * MICROSECOND + deadline:
-                record((EventKind.MISS, completed, completed, node, "", name, 0, 0, 0))
+                record((MISS, completed, completed, node, "", name, 0, 0, 0))
 
         return take
+
+    def passed(self) -> dict[str, int]:
+        """How many tuples each source let in and each train put out, by stream."""
+        found: dict[str, int] = {}
+        for wire in self._wires.values():
+            found[wire.stream] = found.get(wire.stream, 0) + wire.passed
+        return found
 
     # ---------------------------------------------------------------- to be given
 
@@ -435,14 +449,9 @@ class Core(ABC):
         windows = self.program.windows
         self._moves += 1
         told_joins = self._moves % JOIN_TOLD_EVERY == 0
-        if not windows.aggregates and not told_joins:
+        if not told_joins and not self.windows_due():
             return
         marks = self.watermarks()
-        if told_joins:
-            for join in windows.joins:
-                mark = marks[join.name]
-                if mark is not None:
-                    join.advance(mark)
         for unit, aggregate in windows.aggregates:
             mark = marks[aggregate.name]
             rows = [] if mark is None else aggregate.advance(mark)
@@ -450,6 +459,26 @@ class Core(ABC):
                 self.emit_windows(unit, aggregate, rows)
                 # What went out may wait on its way now, and holds the later windows back.
                 marks = self.watermarks()
+        if told_joins:  # last: windows that just closed may have gone to them
+            for join in windows.joins:
+                mark = marks[join.name]
+                if mark is not None:
+                    join.advance(mark)
+
+    def windows_due(self) -> bool:
+        """Whether an aggregate may have a window to close: the time of every source before it has
+        come far enough. What is under way can only hold it back."""
+        for aggregate, ingests in self._closing:
+            due = aggregate.next_due()
+            if due is None:
+                return True
+            for ingest in ingests:
+                mark = ingest.watermark
+                if mark is None or mark < due:
+                    break
+            else:
+                return True
+        return False
 
     def watermarks(self) -> dict[str, int | None]:
         """For each operator up to the last window: no unmarked tuple older than this comes to it

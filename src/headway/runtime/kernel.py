@@ -12,6 +12,7 @@ urgent jobs in between.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from operator import itemgetter
@@ -33,7 +34,7 @@ from headway.runtime.core import (
 from headway.runtime.lane import Lane
 from headway.runtime.network import Network
 from headway.runtime.operators.base import Dropped, Row
-from headway.runtime.processor import Processor, Ready, processors_of
+from headway.runtime.processor import Course, Processor, Ready, processors_of
 from headway.runtime.trace import EventKind, Trace
 from headway.runtime.units import Flight, Program, Unit
 from headway.schedule.online.policy import Policy
@@ -43,6 +44,7 @@ __all__ = ["Arrival", "Kernel"]
 RUN, BATCH = int(EventKind.RUN), int(EventKind.BATCH)
 BACKLOG = "backlog"
 """what a job is given that stands for all tuples waiting before its unit"""
+SLOTS = Ready._fields.index("slots")
 _timestamp = itemgetter(0)
 _ready = tuple.__new__
 """makes a Ready from a tuple without its slower constructor: this is the hot path"""
@@ -183,12 +185,12 @@ class Kernel(Core):
     def _arrive_by_lane(self, lane: Lane, row: Any) -> None:
         """The short way from a source into its only train: run at once if the node is idle and
         stays undisturbed, else queue."""
-        ingest, unit, port, processor = lane.ingest, lane.unit, lane.port, lane.processor
+        source, ingest, entrance, unit, port, processor, place, whole, run, leaving, most = lane
         if not ingest.fits(row):
-            self.arrive(lane.source, row)
+            self.arrive(source, row)
             return
         self._roots = root = self._roots + 1
-        lane.entrance.passed += 1
+        entrance.passed += 1
         timestamp = row[0]
         late = ingest.mark(timestamp)
         start = self.now + processor.decision_cost
@@ -202,23 +204,27 @@ class Kernel(Core):
             or processor.penalty
             or (events and events[0][0] <= end)
         ):
-            key = unit.key(timestamp * MICROSECOND, root)
-            if late or lane.most < 2:
-                self.queue(unit, port, row, key, root, late, None, None)
+            if late or most < 2:
+                key = unit.key(timestamp * MICROSECOND, root)
+                self._number += 1
+                job = (key, self._number, unit, port, row, root, late, None, None, None, None)
+                heappush(processor.ready, _ready(Ready, job))
+                if processor.free:
+                    self._waiting[processor.index] = None
             else:
                 self._add_to_backlog(lane, row)
             return
         self.decisions += 1
-        row, ran = lane.run(row)
+        row, ran = run(row)
         unit.ran[ran] += 1
         self.now = end = start + unit.spent[ran]
         if self._record:
             self._number += 1
-            self._record((RUN, start, end, unit.node, lane.place, unit.name, self._number, 0, ran))
+            self._record((RUN, start, end, unit.node, place, unit.name, self._number, 0, ran))
         if row is not None:
-            self.pass_on(lane.exit, row, root, late)
-        elif lane.whole.side:
-            self.take_side(lane.whole.take_side())
+            self.pass_on(leaving, row, root, late)
+        elif whole.side:
+            self.take_side(whole.take_side())
 
     def _add_to_backlog(self, lane: Lane, row: Row) -> None:
         """Puts a tuple with those that wait to run as a batch, and with it all further arrivals of
@@ -328,6 +334,9 @@ class Kernel(Core):
                 continue
             if job.slots is not None:
                 self._instant(EventKind.RESUME, processor, core, job)
+            elif whole is not None and job.given is None:
+                course = Course(*whole.count(job.row))
+                job = _ready(Ready, (*job[:SLOTS], course, None))
             else:
                 slots = self.slots(unit, job.port, job.row, job.root, job.late, job.given)
                 job = job._replace(slots=slots, slot=next(slots))
@@ -345,6 +354,9 @@ class Kernel(Core):
 
     def _step(self, processor: Processor, core: int, job: Ready, start: int) -> None:
         """Runs the job's operators one by one while nothing can happen before their end."""
+        if type(job.slots) is Course:
+            self._follow(processor, core, job, job.slots, start)
+            return
         while True:
             assert job.slots is not None
             assert job.slot is not None
@@ -367,6 +379,45 @@ class Kernel(Core):
             if self._should_yield(processor, job):
                 self._preempt(processor, core, job)
                 return
+
+    def _follow(
+        self, processor: Processor, core: int, job: Ready, course: Course, start: int
+    ) -> None:
+        """Like :meth:`_step`, for a train that is one fused function: as many of its operators at
+        once as end before anything can happen, and the one that is under way then."""
+        unit, first, ran = job.unit, course.done, course.ran
+        spent, events = unit.spent, self._events
+        begin = start - spent[first]
+        if self._waiting or processor.cores > 1:
+            done = first
+        else:
+            undisturbed = self._next_arrival
+            if events and events[0][0] <= undisturbed:
+                undisturbed = events[0][0] - 1
+            done = bisect_right(spent, undisturbed - begin, first + 1, ran + 1) - 1
+        under_way = done < ran and (done == first or begin + spent[done] != self._next_arrival)
+        course.done = done + under_way
+        end = begin + spent[course.done]
+        if self._record and course.done > first:
+            self._run_event(processor, core, job, start, end, first, course.done - first)
+        if under_way:
+            self.at(end, FINISH, self._slot_ends, (processor, core, job))
+            return
+        self.now = end
+        if done < ran:
+            self.at(end, DECISION, self._continue, (processor, core, job))
+        else:
+            self._end_course(processor, core, job, course)
+
+    def _end_course(self, processor: Processor, core: int, job: Ready, course: Course) -> None:
+        unit, whole = job.unit, job.unit.whole
+        assert whole is not None
+        unit.ran[course.ran] += 1
+        if whole.side:
+            self.take_side(whole.take_side())
+        if course.result is not None:
+            self.pass_on(self._exits[unit.index], course.result, job.root, job.late)
+        self._end(processor, core, job)
 
     def _run_batch(self, processor: Processor, core: int, job: Ready, start: int) -> None:
         """Runs as much of a unit's backlog as the budget allows, without a decision in between.
@@ -417,13 +468,23 @@ class Kernel(Core):
         """An operator has ended at an instant at which other things happen too: go on after
         them."""
         processor, core, job = argument
-        assert job.slots is not None
-        following = next(job.slots, None)
-        if following is None:
-            self._end(processor, core, job)
+        slots = job.slots
+        assert slots is not None
+        if isinstance(slots, Course):
+            if slots.done == slots.ran:
+                self._end_course(processor, core, job, slots)
+                return
         else:
+            following = next(slots, None)
+            if following is None:
+                self._end(processor, core, job)
+                return
             job = job._replace(slot=following)
-            self.at(self.now, DECISION, self._continue, (processor, core, job))
+        events, now = self._events, self.now
+        if self._next_arrival > now and not (events and events[0][0] <= now):
+            self._continue((processor, core, job))  # nothing else happens at this instant
+        else:
+            self.at(now, DECISION, self._continue, (processor, core, job))
 
     def _continue(self, argument: tuple[Processor, int, Ready]) -> None:
         processor, core, job = argument

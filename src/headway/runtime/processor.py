@@ -10,6 +10,20 @@ from headway.runtime.operators.base import Row
 from headway.runtime.units import Flight, Unit
 
 
+class Course:
+    """How far a job has come in a train that is one fused function. Nobody sees its result before
+    the end, so the function has run when the job begins."""
+
+    __slots__ = ("done", "ran", "result")
+
+    def __init__(self, result: Row | None, ran: int) -> None:
+        self.result = result
+        self.ran = ran
+        """operators that take part"""
+        self.done = 0
+        """operators whose time is over, or is when the operator under way ends"""
+
+
 class Ready(NamedTuple):
     """A ready job; the least (key, number) goes first."""
 
@@ -22,7 +36,7 @@ class Ready(NamedTuple):
     late: bool
     given: Any
     flight: Flight | None
-    slots: Iterator[tuple[int, int]] | None = None
+    slots: Iterator[tuple[int, int]] | Course | None = None
     """the rest of a job that has begun"""
     slot: tuple[int, int] | None = None
     """(operator, its time): what comes next in it"""

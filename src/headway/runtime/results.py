@@ -104,19 +104,6 @@ class OutputSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperatorCount:
-    """Conservation: ``consumed`` = what became of it, operator by operator."""
-
-    operator: str
-    consumed: int
-    produced: int
-    dropped: int
-    """to side lists: late, failed"""
-    kept: int
-    """still inside: windows, batches, queues"""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Summary:
     """A run in numbers."""
 

@@ -40,6 +40,9 @@ def static_order(graph: Graph, tasks: Sequence[Task]) -> StaticOrder:
         after = [fastest_out[follower.task] for follower in task.successors]
         fastest_out[name] = task.cost + min(after, default=0)
     capacity = {name: SECOND / max(fastest_in[name] + fastest_out[name], 1) for name in ranked}
+    for name in ranked:  # branches are scheduled together with the path they leave
+        for follower in by_name[name].successors:
+            capacity[follower.task] = max(capacity[follower.task], capacity[name])
     return StaticOrder({name: i for i, name in enumerate(ranked)}, level, capacity)
 
 

@@ -49,6 +49,7 @@ class Stepwise(Core):
             on_drop=on_drop or (lambda dropped, now: None),
             trace=Trace(kept=False),
         )
+        self.now = -NEVER  # recordings may begin before 1970
         self._unit_of = {unit.head.name: unit for unit in self.program.units}
         self._blank = self.snapshot()
 
@@ -75,6 +76,11 @@ class Stepwise(Core):
         while events and events[0][0] < time:
             self.now, _, _, function, argument = heappop(events)
             function(argument)
+
+    @property
+    def next_timer(self) -> int:
+        """When the next timer is over (ns); NEVER if none runs."""
+        return self._events[0][0] if self._events else NEVER
 
     def finish(self) -> None:
         """The input has ended: all timers run out and all windows close."""
@@ -128,7 +134,6 @@ class Stepwise(Core):
             "events": [
                 [time, kind, number, *self._packed(function, argument)]
                 for time, kind, number, function, argument in sorted(self._events, key=_order)
-                if self._matters(function, argument)
             ],
         }
 
@@ -153,19 +158,13 @@ class Stepwise(Core):
         heapify(self._events)
         self.results = []
 
-    def _matters(self, function: Callable[[Any], None], argument: Any) -> bool:
-        """Whether a timer still does something when it is over."""
-        if function == self._gather_timeout:
-            unit, number, _ = argument
-            return self._timers.get(unit.index) == number
-        return True
-
     def _packed(self, function: Callable[[Any], None], argument: Any) -> tuple[Any, ...]:
         if function == self._release_shed:
             return "shed", argument
         if function == self._gather_timeout:
             unit, number, root = argument
-            return "gather", unit.head.name, number, root
+            # One that nobody waits for is kept too: it moves the time when it is over.
+            return "gather", unit.head.name, number, root, self._timers.get(unit.index) == number
         unit, operator, token = argument
         return "expire", operator.name, token
 
@@ -176,8 +175,9 @@ class Stepwise(Core):
             return time, kind, number, self._release_shed, name
         unit = self._unit_of[name]
         if what == "gather":
-            timer, root = more
-            self._timers[unit.index] = timer
+            timer, root, runs = more
+            if runs:
+                self._timers[unit.index] = timer
             return time, kind, number, self._gather_timeout, (unit, timer, root)
         (token,) = more
         operator = self.program.stateful[name]

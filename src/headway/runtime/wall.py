@@ -11,19 +11,17 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any
 
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND
 from headway.runtime.clock import Pace
 from headway.runtime.core import NEVER, Arrival, Core, Sink, Wire
 from headway.runtime.keeping_up import KeepingUp
 from headway.runtime.operators.base import Dropped, Row
-from headway.runtime.processor import Ready
 from headway.runtime.trace import EventKind, Trace
 from headway.runtime.units import Flight, Program, Unit
+from headway.runtime.wall_jobs import Job, receivers
 from headway.schedule.online.policy import Policy
 
 ENDED = NEVER >> 1
@@ -32,18 +30,6 @@ JOBS_BETWEEN_MARKS = 16
 """a busy engine looks this often whether windows can close; an idle one always"""
 
 Timed = tuple[int, int, int, Callable[[Any], None], Any]
-
-WORTH_A_BOUNDARY = 50 * MICROSECOND
-"""operators that declare at least this cost are not fused, so that others may go between them"""
-
-
-def apart(plan: Plan) -> frozenset[str]:
-    """The operators that are run one by one."""
-    return frozenset(
-        operator.name
-        for operator in plan.query.operators
-        if operator.cost is not None and operator.cost.of(1, Fraction(1)) >= WORTH_A_BOUNDARY
-    )
 
 
 class WallKernel(Core):
@@ -64,30 +50,25 @@ class WallKernel(Core):
         live: frozenset[str] = frozenset(),
     ) -> None:
         self.pace = pace
-        timed = {name: self._timed(sink) for name, sink in sinks.items()}
-        super().__init__(plan, program, sinks=timed, on_drop=on_drop, trace=trace)
+        super().__init__(plan, program, sinks=sinks, on_drop=on_drop, trace=trace)
         for unit in program.units:
             unit.free = False  # what costs nothing in the model takes time here
         self.keeping_up = keeping_up
         self.live = live
         self._preemptive = policy.preemptive
         self._events: list[Timed] = []
-        self._ready: list[Ready] = []
+        self._ready: list[Job] = []
         self._inbox: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._wake = threading.Event()
         self._arrivals: Iterator[Arrival] = iter(())
         self._arrival: Arrival | None = None
-        self._receivers = _receivers(plan)
+        self._receivers = receivers(plan)
         self.ended: set[str] = set()
         """sources from which nothing comes any more"""
         self.lost: set[str] = set()
         """sources whose node is not heard of: windows do not wait for them"""
         self._jobs_since = 0
         self._moved = True
-
-    def _timed(self, sink: Sink) -> Sink:
-        """A tuple is completed when it is handed over."""
-        return lambda row, _: sink(row, self.pace.now())
 
     # ---------------------------------------------------------------- from other threads
 
@@ -136,6 +117,7 @@ class WallKernel(Core):
         self._arrival = next(self._arrivals, None)
         if self._arrival is None:
             self.ended |= self.program.graph.sources.keys() - self.live
+            self._moved = True
 
     def _take_in(self) -> None:
         """All that is due. An overdue arrival counts from when it was due, so that a busy engine
@@ -154,6 +136,7 @@ class WallKernel(Core):
                 self.now = now
                 _, _, _, call, argument = heappop(events)
                 call(argument)
+                self._moved = True
             elif arrival is not None and due <= now:
                 self.now = due
                 self._arrive(arrival.source, arrival.row, due, now)
@@ -172,6 +155,7 @@ class WallKernel(Core):
         lag = self.pace.clock_duration(now - due)
         if self.keeping_up.arrived(source, now, lag, len(self._ready)):
             self._note_behind(source, lag)
+        self._moved = True
         self.arrive(source, row)
 
     def _note_behind(self, source: str, lag: int) -> None:
@@ -193,7 +177,7 @@ class WallKernel(Core):
         flight: Flight | None,
     ) -> None:  # fmt: skip
         self._number += 1
-        heappush(self._ready, Ready(key, self._number, unit, port, row, root, late, given, flight))
+        heappush(self._ready, Job(key, self._number, unit, port, row, root, late, given, flight))
 
     def _run_most_urgent(self) -> None:
         job = heappop(self._ready)
@@ -221,9 +205,12 @@ class WallKernel(Core):
         if job.flight is not None:
             self.land(job.flight)
 
-    def _note(
-        self, kind: EventKind, job: Ready, start: int, end: int, first: int, ran: int
-    ) -> None:
+    def pass_on(self, wire: Wire, row: Row, root: int, late: bool) -> None:
+        if wire.outputs:
+            self.now = self.pace.now()  # a tuple is completed when it is handed over
+        super().pass_on(wire, row, root, late)
+
+    def _note(self, kind: EventKind, job: Job, start: int, end: int, first: int, ran: int) -> None:
         if self._record:
             unit = job.unit
             self._record(
@@ -248,6 +235,10 @@ class WallKernel(Core):
         """Closes the windows that nothing can reach any more."""
         super()._time_moved()
 
+    def windows_due(self) -> bool:
+        """Not only sources move time here."""
+        return bool(self.program.windows.aggregates)
+
     def source_marks(self) -> dict[str, int | None]:
         """A source that has ended holds back nothing; of one that is not heard of, time is taken
         to go on as it does elsewhere."""
@@ -263,10 +254,3 @@ class WallKernel(Core):
 
     def mark_of(self, source: str) -> int | None:
         return self.ingests[source].watermark
-
-
-def _receivers(plan: Plan) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for crossing in plan.crossings:
-        found[crossing.stream] = (*found.get(crossing.stream, ()), crossing.receiver)
-    return found

@@ -26,7 +26,8 @@ from headway.runtime.operators.base import Dropped, Row
 from headway.runtime.program import build_program
 from headway.runtime.results import OutputRecord, OutputTuple, SideOutput
 from headway.runtime.trace import Trace
-from headway.runtime.wall import WallKernel, apart
+from headway.runtime.wall import WallKernel
+from headway.runtime.wall_jobs import apart
 from headway.schedule.online import Policy, policy_named
 
 

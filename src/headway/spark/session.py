@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,23 @@ def spark_session(
     for key, value in session_conf(master, conf or {}).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+@contextmanager
+def owned_session(
+    master: str, app_name: str = "headway", conf: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """A session for the time of a ``with`` block; one that ran before stays as it is."""
+    _check_packages()
+    from pyspark.sql import SparkSession
+
+    ran_before = SparkSession.getActiveSession() is not None
+    session = spark_session(master, app_name, conf)
+    try:
+        yield session
+    finally:
+        if not ran_before:
+            session.stop()
 
 
 def session_conf(master: str, conf: Mapping[str, str]) -> dict[str, str]:

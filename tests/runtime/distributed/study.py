@@ -24,7 +24,7 @@ EPOCH = 1_700_000_000_000_000
 CHEAP = Cost(10 * MICROSECOND)
 
 
-def study_plan(timeout: int = 200 * MILLISECOND, lateness: int = 0) -> Plan:
+def study_plan(timeout: int = 200 * MILLISECOND, within: int = 15 * MILLISECOND) -> Plan:
     """front: radar -> near (filter) -> scaled (map); rear: own -> moving (filter);
     centre: paired (join), gathered (waits for both), counted (aggregate of the pairs)."""
     rate = Rate(1, 10 * MILLISECOND)
@@ -44,7 +44,7 @@ def study_plan(timeout: int = 200 * MILLISECOND, lateness: int = 0) -> Plan:
             name="paired",
             inputs=(Input("radar", "scaled"), Input("own", "moving")),
             cost=CHEAP,
-            within=15 * MILLISECOND,
+            within=within,
             columns=(
                 Column("id", Sql("radar.id")),
                 Column("gap", Sql("radar.metres - own.speed")),
@@ -73,8 +73,8 @@ def study_plan(timeout: int = 200 * MILLISECOND, lateness: int = 0) -> Plan:
     query = Query(
         name="study",
         sources=(
-            Source(name="radar", schema=RADAR, rate=rate, lateness=lateness),
-            Source(name="own", schema=OWN, rate=rate, lateness=lateness),
+            Source(name="radar", schema=RADAR, rate=rate),
+            Source(name="own", schema=OWN, rate=rate),
         ),
         steps=operators,
         outputs=(
@@ -107,14 +107,14 @@ def study_plan(timeout: int = 200 * MILLISECOND, lateness: int = 0) -> Plan:
     return compile_query(query, vehicle)
 
 
-def study_arrivals(tuples: int = 100, every: int = 10_000) -> list[Arrival]:
-    """``every``: microseconds between the tuples of a source; both come in step, own a bit later."""
+def study_arrivals(tuples: int = 100, every: int = 10_000, apart: int = 1_000) -> list[Arrival]:
+    """``every``: microseconds between the tuples of a source; those of own come ``apart`` later."""
     arrivals = []
     for n in range(tuples):
         at = EPOCH + n * every
         arrivals.append(Arrival(at * MICROSECOND, "radar", (at, n, float(n * 7 % 100))))
-        own = (at + 1000, float(n % 5), "DRNP"[n // 10 % 4])
-        arrivals.append(Arrival((at + 1000) * MICROSECOND, "own", own))
+        own = (at + apart, float(n % 5), "DRNP"[n // 10 % 4])
+        arrivals.append(Arrival((at + apart) * MICROSECOND, "own", own))
     return arrivals
 
 

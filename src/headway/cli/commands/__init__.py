@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from headway.cli.commands.build import build
 from headway.cli.commands.check import check
 from headway.cli.commands.compile import compile_
 from headway.cli.commands.policies import policies
 from headway.cli.commands.run import run
+from headway.cli.commands.schedule import schedule
 from headway.cli.commands.schema import schema
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "compile": compile_,
     "check": check,
     "run": run,
+    "build": build,
+    "schedule": schedule,
     "policies": policies,
     "schema": schema,
 }

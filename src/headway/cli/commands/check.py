@@ -16,8 +16,9 @@ from headway.compile import check_query
 from headway.compile.compilation import Compilation
 from headway.errors import InputError, Problem
 from headway.files import load_query
+from headway.model.graph import Graph
 from headway.report.plan_tables import Table
-from headway.report.words import KEPT
+from headway.report.words import KEPT, kind_of
 
 
 def check(
@@ -58,8 +59,7 @@ def check(
 def _explained(compilation: Compilation) -> Iterator[RenderableType]:
     graph = compilation.graph
     rows = [
-        [stream, "source" if stream in graph.sources else graph.operators[stream].kind]
-        + [schema.describe(), str(schema.size_bytes)]
+        [stream, _maker(stream, graph), schema.describe(), str(schema.size_bytes)]
         for stream, schema in compilation.schemas.items()
     ]
     headers = ["Stream", "Made by", "Columns besides timestamp", "Bytes"]
@@ -70,6 +70,10 @@ def _explained(compilation: Compilation) -> Iterator[RenderableType]:
         _count(len(graph.outputs), "output"),
     ]
     yield sentence(f"{KEPT} {compilation.query.name} holds together: {', '.join(counts)}.")
+
+
+def _maker(stream: str, graph: Graph) -> str:
+    return "source" if stream in graph.sources else kind_of(graph.operators[stream])
 
 
 def _count(number: int, word: str) -> str:

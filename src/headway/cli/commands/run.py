@@ -1,33 +1,20 @@
-"""``headway run``: a query over a recording, in the vehicle engine."""
+"""``headway run``: a query over a recording or a stream, on Spark or in the vehicle engine."""
 
 from __future__ import annotations
 
-import json as json_format
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import RenderableType
 
-from headway.cli.exit_codes import ExitCode
-from headway.cli.progress import progress
 from headway.cli.run_engine import Clock, Cores, EngineName, EngineOptions
-from headway.cli.run_plan import RunnablePlan, runnable_plan
-from headway.cli.screen import heading, sentence, show, table, write, write_problem
-from headway.model.time import MICROSECOND
-from headway.report import run_tables
-from headway.report.perfetto import PerfettoTrace
-from headway.runtime.replay import replay
-from headway.runtime.run_folder import SUMMARY, RunFolder
-from headway.runtime.totals import Totals, summary_data
-from headway.runtime.writing import RunWriter
-from headway.sources.scan import Contents, scan_recording
-
-PERFETTO = "trace.perfetto.json"
+from headway.cli.run_options import SPARK_ONLY, VEHICLE_ONLY, refuse_strangers
+from headway.cli.run_spark import SparkMode, SparkOptions, run_spark
+from headway.cli.run_vehicle import PERFETTO, run_vehicle
 
 
 def run(
+    context: typer.Context,
     query: Annotated[
         Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")
     ],
@@ -36,140 +23,120 @@ def run(
         typer.Option(metavar="DIR", help="the recording: a Parquet, CSV or JSONL file per source"),
     ],
     output: Annotated[Path, typer.Option(metavar="DIR", help="where the results go")],
+    engine: Annotated[
+        EngineName, typer.Option(help="what runs it: Spark, or the engine of the car")
+    ] = EngineName.SPARK,
     vehicle: Annotated[
         Path | None, typer.Option(metavar="VEHICLE.yaml", help="the vehicle the query runs in")
     ] = None,
     policy: Annotated[
-        str, typer.Option(metavar="NAME", help="how jobs are scheduled: see `headway policies`")
-    ] = "s-edf",
-    clock: Annotated[
-        Clock, typer.Option(help="virtual: exact, as fast as can be; wall: in real time")
-    ] = Clock.VIRTUAL,
-    zero_cost: Annotated[
-        bool, typer.Option("--zero-cost", help="operators take no time: the meaning of the query")
-    ] = False,
-    cores: Annotated[
-        Cores, typer.Option(help="how the cores of a node share its jobs")
-    ] = Cores.GLOBAL,
-    batching: Annotated[
-        bool,
+        str | None,
         typer.Option(
-            "--batching", help="waiting tuples run as one while every promise of the plan holds"
+            metavar="NAME",
+            help="Spark: edf (default) or fifo; vehicle: see `headway policies` (default s-edf)",
         ),
-    ] = False,
-    speed: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="with --clock wall: so many times as fast as recorded"),
     ] = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help=f"also write trace.parquet and {PERFETTO}")
-    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="replace the results of an earlier run")
     ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="print the summary as JSON instead of tables")
     ] = False,
-    engine: Annotated[EngineName, typer.Option(help="what runs it")] = EngineName.VEHICLE,
+    mode: Annotated[
+        SparkMode,
+        typer.Option(help="Spark: all of a recording at once, or live"),
+    ] = SparkMode.BATCH,
+    master: Annotated[
+        str, typer.Option(metavar="URL", help="Spark: local[*], spark://HOST:PORT, yarn, k8s://…")
+    ] = "local[*]",
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="Spark: a setting of the session")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Spark, stream: where a restart goes on from"),
+    ] = None,
+    available_now: Annotated[
+        bool,
+        typer.Option("--available-now", help="Spark, stream: end when all that is there is done"),
+    ] = False,
+    files_per_batch: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Spark, stream: files of a source in a micro-batch"),
+    ] = None,
+    late_ok: Annotated[
+        bool,
+        typer.Option("--late-ok", help="Spark, stream: deadlines too short for Spark may be missed"),
+    ] = False,
+    format: Annotated[
+        str, typer.Option(metavar="NAME", help="Spark: parquet, console, or any Spark format")
+    ] = "parquet",
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="Spark: an option of that format")
+    ] = None,
+    clock: Annotated[
+        Clock, typer.Option(help="vehicle: virtual is exact and fast; wall is in real time")
+    ] = Clock.VIRTUAL,
+    zero_cost: Annotated[
+        bool, typer.Option("--zero-cost", help="vehicle: operators take no time, the query's meaning")
+    ] = False,
+    cores: Annotated[
+        Cores, typer.Option(help="vehicle: how the cores of a node share its jobs")
+    ] = Cores.GLOBAL,
+    batching: Annotated[
+        bool,
+        typer.Option(
+            "--batching", help="vehicle: waiting tuples run as one while every promise holds"
+        ),
+    ] = False,
+    speed: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="vehicle, --clock wall: so many times as fast as recorded"),
+    ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help=f"vehicle: also write trace.parquet and {PERFETTO}")
+    ] = False,
 ) -> None:
     """Run a query over a recording and say how its outputs stood to their deadlines.
 
     \b
     Example:
       headway run examples/hello/query.yaml --input examples/hello/recording --output build/hello
+      headway run examples/hello/query.yaml --engine vehicle --vehicle examples/hello/vehicle.yaml
+          --input examples/hello/recording --output build/hello_in_the_car
 
-    Writes a Parquet file per output, one per kind of tuple that left its way (late, shed, failed,
-    rejected) and summary.json. A recording with a column `vehicle` is run vehicle by vehicle.
+    Runs on Spark in this process unless told otherwise: a batch over all vehicles of the
+    recording, or with --mode stream live, micro-batch by micro-batch, until Ctrl-C. The vehicle
+    engine runs vehicle by vehicle, under a scheduling policy and with costs. Both compute the same
+    tuples. Writes Parquet for each output and summary.json.
 
     Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
     """
-    options = EngineOptions(
-        engine=engine,
-        policy=policy,
-        clock=clock,
-        cores=cores,
-        speed=speed,
-        batching=batching,
-        zero_cost=zero_cost,
-        trace=trace,
+    if engine is EngineName.VEHICLE:
+        refuse_strangers(context, SPARK_ONLY, "--engine spark")
+        options = EngineOptions(
+            engine=engine,
+            policy=policy or "s-edf",
+            clock=clock,
+            cores=cores,
+            speed=speed,
+            batching=batching,
+            zero_cost=zero_cost,
+            trace=trace,
+        )
+        run_vehicle(options, query, vehicle, input, output, force=force, json=json)
+        return
+    refuse_strangers(context, VEHICLE_ONLY, "--engine vehicle")
+    on_spark = SparkOptions(
+        mode=mode,
+        policy=policy or "edf",
+        master=master,
+        conf=conf or [],
+        checkpoint=checkpoint,
+        available_now=available_now,
+        files_per_batch=files_per_batch,
+        late_ok=late_ok,
+        format=format,
+        options=option or [],
     )
-    prepared = runnable_plan(query, vehicle, zero_cost=zero_cost)
-    with prepared.placing():
-        options.make(prepared)  # what cannot be opened is found before anything is read
-    contents = scan_recording(input, prepared.plan.query.sources)
-    totals = Totals()
-    with RunFolder(output, force=force) as folder:
-        _run_all(prepared, input, contents, options, totals, folder, shown=not json)
-        data = _summary(prepared, contents, options, totals, [*folder.names, SUMMARY])
-        text = json_format.dumps(data, indent=1, ensure_ascii=False) + "\n"
-        folder.write_text(SUMMARY, text)
-    if prepared.note and clock is Clock.VIRTUAL:
-        write_problem(f"note: {prepared.note}")
-    if complaint := options.complaint():
-        write_problem(f"warning: {complaint}")
-    if json:
-        write(text)
-    else:
-        show(_explained(prepared, data, totals, output))
-    if totals.hard_misses:
-        raise typer.Exit(int(ExitCode.NOT_PROMISED))
-
-
-def _run_all(
-    prepared: RunnablePlan,
-    recording: Path,
-    contents: Contents,
-    options: EngineOptions,
-    totals: Totals,
-    folder: RunFolder,
-    *,
-    shown: bool,
-) -> None:
-    """Runs every vehicle and writes what it gives."""
-    plan, traced = prepared.plan, options.trace
-    writer = RunWriter(folder, plan, named=contents.named, traced=traced)
-    perfetto = PerfettoTrace(plan, contents.begin * MICROSECOND) if traced else None
-    try:
-        with progress(contents.count, shown=shown) as advance:
-            for one in replay(plan, recording, contents, lambda: options.make(prepared), advance):
-                totals.add(one)
-                writer.add(one)
-                if perfetto is not None:
-                    perfetto.add(one)
-    finally:
-        writer.close()
-    if perfetto is not None:
-        folder.write_text(PERFETTO, perfetto.to_json())
-
-
-def _summary(
-    prepared: RunnablePlan,
-    contents: Contents,
-    options: EngineOptions,
-    totals: Totals,
-    files: list[str],
-) -> dict[str, Any]:
-    """What summary.json holds. No time of day: the same run gives the same bytes."""
-    data: dict[str, Any] = {
-        "query": prepared.plan.query.name,
-        "vehicle": prepared.plan.vehicle.name,
-        **options.data(prepared),
-        "tuples": contents.tuples,
-        **summary_data(totals.summary),
-        "files": files,
-    }
-    if contents.named:
-        data["by_vehicle"] = {str(name): summary_data(one) for name, one in totals.by_vehicle}
-    return data
-
-
-def _explained(
-    prepared: RunnablePlan, data: dict[str, Any], totals: Totals, output: Path
-) -> Iterator[RenderableType]:
-    name, on = prepared.plan.query.name, prepared.plan.vehicle.name
-    yield heading(f"{name} on {on}, {data['policy']}, {data['clock']} time, {data['costs']} costs")
-    summary = totals.summary
-    yield table(run_tables.outputs(summary))
-    yield table(run_tables.counts(totals.by_vehicle, summary))
-    yield sentence(run_tables.verdict(summary, totals.hard_misses))
-    yield f"wrote {output}"
+    run_spark(on_spark, query, vehicle, input, output, force=force, json=json)

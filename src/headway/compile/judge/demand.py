@@ -81,6 +81,8 @@ def lateness(
     others = (*starts, *(n for s in sections for n in (s.deadline, s.length)))
     if share >= 1.0 - 1e-12 or not _countable(demands, others):
         return None
+    if min(starts, default=0) < -LONGEST:  # as late as that already on entry
+        return None
     blocking = _Blocking(sections)
     # Work is at most share * D + constant, once every class is in play.
     constant = sum(
@@ -190,8 +192,9 @@ def _work(curve: ArrivalCurve, costs: Times, offsets: Times, length: int) -> int
 
 
 def _steps(demands: Sequence[Demand], floor: int, horizon: int) -> tuple[Times, Times]:
-    """Lengths where the total work steps up, ascending, and the work there; from ``floor``, which has
-    all the steps before it, up to ``horizon``."""
+    """Lengths where the total work steps up, ascending, and the work there, up to ``horizon``.
+
+    Where it steps up below ``floor`` is not told apart."""
     places: list[Times] = []
     gains: list[Times] = []
     groups = [part for group in _grouped(demands) for part in _parted(group, horizon - floor + 1)]
@@ -232,7 +235,7 @@ def _parted(group: Group, span: int) -> list[Group]:
 
 
 def _instants(rate: Rate, lowest: int, furthest: int) -> Times:
-    """Lengths >= 0 at which a rate admits more tuples; the first stands for all up to ``lowest``."""
+    """Lengths >= 0 at which a rate admits more tuples; the first has all up to ``lowest``."""
     begin = max(lowest, 0)
     first = (begin + rate.jitter) // rate.period + 1
     last = max(first, (furthest + rate.jitter) // rate.period)

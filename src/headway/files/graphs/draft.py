@@ -20,6 +20,7 @@ class Draft:
 
     file: str
     name: str = "graph"
+    period: float | None = None
     tasks: dict[str, Task] = field(default_factory=dict)
     edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
@@ -43,7 +44,10 @@ class Draft:
     def graph(self) -> TaskGraph:
         """The graph, checked; the model's error, with places, when it does not hold together."""
         graph = TaskGraph(
-            name=self.name, tasks=tuple(self.tasks.values()), edges=tuple(self.edges.values())
+            name=self.name,
+            tasks=tuple(self.tasks.values()),
+            edges=tuple(self.edges.values()),
+            period=self.period,
         )
         try:
             check_task_graph(graph)

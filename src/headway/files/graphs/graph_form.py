@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag
 
 from headway.files.forms import TAG, Form
-from headway.files.graphs.fields import Amount, Label
+from headway.files.graphs.fields import PINNED, Amount, Label, NotNegative, State
+from headway.model.task_memory import Memory
 from headway.model.taskgraph import Edge, Task, TaskGraph
 
 
@@ -40,7 +41,14 @@ class TaskForm(Form):
     release: Amount = Field(default=0.0, description="earliest start")
     period: Amount | None = Field(default=None, description="its own period")
     deadline: Amount | None = Field(
-        default=None, description="of an exit: by when it must have finished"
+        default=None, description="of an exit: by when it must have finished, from its release"
+    )
+    state: State | None = Field(
+        default=None,
+        description="volume of state that moves with the task between its executions, or 'pinned'",
+    )
+    window: NotNegative | None = Field(
+        default=None, description="reads all inputs released within this time, not only the latest"
     )
 
     def to_model(self, name: str) -> Task:
@@ -53,6 +61,14 @@ class TaskForm(Form):
             release=self.release,
             period=self.period,
             deadline=self.deadline,
+        )
+
+    @property
+    def memory(self) -> Memory | None:
+        if self.state is None and self.window is None:
+            return None
+        return Memory(
+            state=max(self.state or 0.0, 0.0), pinned=self.state == PINNED, window=self.window
         )
 
 
@@ -109,6 +125,14 @@ class GraphForm(Form):
             period=self.period,
         )
 
+    @property
+    def memories(self) -> dict[str, Memory]:
+        """What tasks keep between executions, where they keep anything."""
+        found = {
+            name: form.memory for name, form in self.tasks.items() if isinstance(form, TaskForm)
+        }
+        return {name: memory for name, memory in found.items() if memory is not None}
+
     def _edges(self) -> Iterator[Edge]:
         for sender, receivers in self.messages.items():
             if isinstance(receivers, str):
@@ -127,44 +151,3 @@ class GraphForm(Form):
                         )
                     else:
                         yield Edge(sender=sender, receiver=name, volume=form)
-
-
-def graph_plain(graph: TaskGraph) -> dict[str, Any]:
-    """What a person would write for that graph."""
-    messages: dict[str, dict[str, Any]] = {}
-    for edge in graph.edges:
-        messages.setdefault(edge.sender, {})[edge.receiver] = _edge_plain(edge)
-    result: dict[str, Any] = {"graph": graph.name}
-    if graph.period is not None:
-        result["period"] = float(graph.period)
-    result["tasks"] = {task.name: _task_plain(task) for task in graph.tasks}
-    if messages:
-        result["messages"] = messages
-    return result
-
-
-def _task_plain(task: Task) -> Any:
-    plain: dict[str, Any] = {
-        "work": None if task.work is None else float(task.work),
-        "times": {name: float(time) for name, time in task.times.items()},
-        "on": list(task.processors),
-        "imprecise": task.imprecise,
-        "release": float(task.release),
-        "period": None if task.period is None else float(task.period),
-        "deadline": None if task.deadline is None else float(task.deadline),
-    }
-    written = {key: value for key, value in plain.items() if value not in (None, {}, [], False)}
-    if not task.release:
-        written.pop("release", None)
-    return written["work"] if written.keys() == {"work"} else written
-
-
-def _edge_plain(edge: Edge) -> Any:
-    if edge.ccr is None and not edge.times and edge.volume is not None:
-        return float(edge.volume)
-    plain = {
-        "volume": None if edge.volume is None else float(edge.volume),
-        "ccr": None if edge.ccr is None else float(edge.ccr),
-        "times": {name: float(time) for name, time in edge.times.items()},
-    }
-    return {key: value for key, value in plain.items() if value not in (None, {})}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
@@ -19,6 +19,7 @@ from headway.files.parse import parse_yaml
 from headway.files.reading import read_text
 from headway.files.validate import place_of, validate
 from headway.model.static_network import Network, check_network
+from headway.model.task_memory import Memory
 from headway.model.taskgraph import TaskGraph, check_task_graph
 
 Attach = Callable[[Iterable[Problem]], list[Problem]]
@@ -30,6 +31,7 @@ class LoadedGraph:
 
     graph: TaskGraph
     attach: Attach = field(repr=False)
+    memories: Mapping[str, Memory] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,12 @@ def parse_graph(text: str, name: str = "graph.yaml") -> LoadedGraph:
     document = parse_yaml(text.replace("\t", " ") if suffix == ".json" else text, name)
     if "workflow" in document.root.entries and "graph" not in document.root.entries:
         return _drafted(read_wfcommons(text, name))
-    graph = validate(document, GraphForm).to_model()
+    form = validate(document, GraphForm)
+    graph = form.to_model()
     attach = _attach_in(document)
     with placed_in(attach):
         check_task_graph(graph)
-    return LoadedGraph(graph, attach)
+    return LoadedGraph(graph, attach, form.memories)
 
 
 def load_network(path: Path | str) -> LoadedNetwork:
@@ -92,7 +95,9 @@ def _drafted(draft: Draft) -> LoadedGraph:
 def _attach_in(document: Document) -> Attach:
     def attach(problems: Iterable[Problem]) -> list[Problem]:
         return [
-            problem if problem.place else replace(problem, place=_locate(document, path_of(problem)))
+            problem
+            if problem.place
+            else replace(problem, place=_locate(document, path_of(problem)))
             for problem in problems
         ]
 
@@ -106,7 +111,5 @@ def _locate(document: Document, at: str) -> Place:
         parts = ["messages", *(parts[1].split("->") if len(parts) > 1 else []), *parts[2:]]
     if parts[0] == "processors" and parts[-1] == "rate":
         parts = parts[:-1]
-    for first in (parts, ["processors", *parts], ["links", *parts]):
-        if first[0] in document.root.entries:
-            return place_of(document, list(first))
-    return place_of(document, list(parts))
+    on_key = parts[0] == "messages" and len(parts) == 3  # the receiver's name, not the volume
+    return place_of(document, list(parts), on_key=on_key)

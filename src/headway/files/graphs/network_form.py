@@ -8,6 +8,7 @@ from pydantic import Field
 
 from headway.files.forms import Form
 from headway.files.graphs.fields import Amount, Label
+from headway.files.graphs.numbers import number
 from headway.model.static_network import Link, Network, Processor, Switch, Switching
 
 
@@ -76,10 +77,10 @@ def network_plain(network: Network) -> dict[str, Any]:
     """What a person would write for that network."""
     result: dict[str, Any] = {
         "network": network.name,
-        "processors": {one.name: float(one.rate) for one in network.processors},
-        "switches": {switch.name: float(switch.delay) for switch in network.switches},
+        "processors": {one.name: number(one.rate) for one in network.processors},
+        "switches": {switch.name: number(switch.delay) for switch in network.switches},
         "links": {
-            link.name: {"ends": list(link.ends), "speed": float(link.speed)}
+            link.name: {"ends": list(link.ends), "speed": number(link.speed)}
             for link in network.links
         },
         "routes": [

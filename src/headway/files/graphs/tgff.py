@@ -1,8 +1,8 @@
 """TGFF files: task graphs with periods and deadlines, and tables of processors and arcs.
 
 R. P. Dick, D. L. Rhodes, W. Wolf, "TGFF: task graphs for free", CODES 1998. All task graphs of a
-file become one, each task with its graph's period. A task's work is its time in the first table of
-processors that has its type (1 when there is none); a message's volume likewise.
+file become one, each task with its graph's period where these differ. A task's work is its time in
+the first table of processors that has its type (1 when there is none); a message's volume likewise.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def read_tgff(text: str, file: str) -> Draft:
         )
     names = [word.text for graph in graphs for word, _ in graph.tasks]
     several = len(graphs) > 1 and len(set(names)) < len(names)
-    draft = Draft(file, name="tgff")
+    periods = {graph.period for graph in graphs}
+    common = periods.pop() if len(periods) == 1 else None
+    draft = Draft(file, name="tgff", period=common)
     works = [table for table in tables if not table.of_arcs]
     volumes = [table for table in tables if table.of_arcs]
     for graph in graphs:
@@ -55,7 +57,7 @@ def read_tgff(text: str, file: str) -> Draft:
             task = Task(
                 name=prefix + checked_name(word),
                 work=_lookup(works, kind),
-                period=graph.period,
+                period=graph.period if common is None else None,
                 deadline=deadlines.get(word.text),
             )
             draft.add_task(task, word.place)

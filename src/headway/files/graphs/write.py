@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from headway.files.emit import to_yaml
-from headway.files.graphs.graph_form import graph_plain
+from headway.files.graphs.graph_plain import graph_plain
 from headway.files.graphs.network_form import network_plain
+from headway.files.graphs.numbers import number
 from headway.model.exact import Number
 from headway.model.static_network import Network
+from headway.model.task_memory import Memory
 from headway.model.taskgraph import Edge, Task, TaskGraph
 
 
-def graph_to_yaml(graph: TaskGraph) -> str:
+def graph_to_yaml(graph: TaskGraph, memories: Mapping[str, Memory] | None = None) -> str:
     """YAML that reads back as an equal graph (numbers that are no decimals become the nearest)."""
-    return to_yaml(graph_plain(graph))
+    return to_yaml(graph_plain(graph, memories))
 
 
 def network_to_yaml(network: Network) -> str:
@@ -51,16 +53,16 @@ def graph_to_stg(graph: TaskGraph) -> str:
 
 
 def _stg_lines(graph: TaskGraph) -> Iterator[str]:
-    number = {task.name: position for position, task in enumerate(graph.tasks, start=1)}
+    place = {task.name: position for position, task in enumerate(graph.tasks, start=1)}
     volumes = {(edge.sender, edge.receiver): _volume(edge, graph) for edge in graph.edges}
     yield str(len(graph.tasks))
     yield "0 0 0"
     for task in graph.tasks:
         before = graph.predecessors[task.name]
-        pairs = [f"{number[name]} {_number(volumes[name, task.name])}" for name in before]
+        pairs = [f"{place[name]} {_number(volumes[name, task.name])}" for name in before]
         found = pairs or ["0 0"]
-        yield f"{number[task.name]} {_number(_work(task))} {len(found)} {' '.join(found)}"
-    exits = [f"{number[name]} 0" for name in graph.exits]
+        yield f"{place[task.name]} {_number(_work(task))} {len(found)} {' '.join(found)}"
+    exits = [f"{place[name]} 0" for name in graph.exits]
     yield f"{len(graph.tasks) + 1} 0 {len(exits)} {' '.join(exits)}"
 
 
@@ -76,5 +78,4 @@ def _volume(edge: Edge, graph: TaskGraph) -> Number:
 
 
 def _number(value: Number) -> str:
-    as_float = float(value)
-    return str(int(as_float)) if as_float.is_integer() else repr(as_float)
+    return repr(number(value))

@@ -1,4 +1,4 @@
-"""Programs outside the nodes: a driver feeds sources, a subscriber takes outputs, both by frames."""
+"""Programs outside the nodes: a driver feeds sources, a subscriber takes outputs, by frames."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from headway.runtime.keeping_up import Behind, KeepingUp
 from headway.runtime.operators.base import Dropped, Row
 from headway.runtime.trace import Trace
 from headway.runtime.units import assemble
-from headway.runtime.wall import apart
+from headway.runtime.wall_jobs import apart
 
 SUBSCRIBER = "subscriber"
 NOTED = 20

@@ -27,7 +27,7 @@ class JsonLines:
 
     def __init__(self, path: Path, schema: Schema) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: TextIO = path.with_suffix(".jsonl").open("a", encoding="utf-8")
+        self._file: TextIO = path.with_name(f"{path.name}.jsonl").open("a", encoding="utf-8")
         self._names = [field.name for field in schema.columns]
 
     def write(self, row: Row, completed: int, deadline: int) -> None:
@@ -58,7 +58,7 @@ class Parquet:
         }
         fields = [Field(_free(name, schema), kind) for name, kind in added.items()]
         whole = Schema((*schema.fields, *fields))
-        self._writer = StreamWriter(path.with_suffix(".parquet"), whole, arrival=False)
+        self._writer = StreamWriter(path.with_name(f"{path.name}.parquet"), whole, arrival=False)
 
     def write(self, row: Row, completed: int, deadline: int) -> None:
         self._writer.write((*row, completed, deadline, completed > deadline))

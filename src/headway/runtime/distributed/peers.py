@@ -96,6 +96,9 @@ class Peers(threading.Thread):
 
     def finish(self) -> None:
         """Waits until everything is acknowledged by those who are there, then says good-bye."""
+        if self.ident is None:  # never started
+            self._say_goodbye()
+            return
         until = time.monotonic_ns() + self._timing.linger
         while not self._all_done() and time.monotonic_ns() < until and self.is_alive():
             time.sleep(self._timing.heartbeat / 4e9)

@@ -81,6 +81,9 @@ class AggregateOperator(StatefulOperator):
         self._oldest_open = oldest
         return self._close(sorted(start for start in self._windows if start < oldest))
 
+    def next_due(self) -> int | None:
+        return None if self._oldest_open is None else self._oldest_open + self._window
+
     def finish(self) -> list[Row]:
         return self._close(sorted(self._windows))
 

@@ -110,6 +110,10 @@ class StatefulOperator(SideList, ABC):
         its windows, a join forgets what nothing can match."""
         return []
 
+    def next_due(self) -> int | None:
+        """:meth:`advance` does nothing before this watermark; None: it may at any."""
+        return None
+
     def finish(self) -> list[Row]:
         """The input has ended: whatever still waits for a later watermark goes out."""
         return []

@@ -25,7 +25,7 @@ from headway.expressions.emit import Emitter, Value
 from headway.expressions.tree import ColumnRef
 from headway.model.operators import Filter, Map, Operator, Union
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Schema
-from headway.runtime.operators.base import DropKind, Row, SideList, failure
+from headway.runtime.operators.base import Dropped, DropKind, Row, SideList, failure
 
 StatelessOperator = Filter | Map | Union
 FORMS = ("run", "count", "batch", "tally")
@@ -67,7 +67,7 @@ class Fused(SideList):
         lines = [line for line, _ in self._starts]
         index = self._starts[bisect_right(lines, traceback.tb_lineno) - 1][1]
         problem = failure(self.operators[index], row, error)
-        self.drop(DropKind.FAILED, row, str(problem))
+        self.side.append(Dropped(self.operators[index], DropKind.FAILED, row, str(problem)))
         return index + 1
 
 

@@ -30,7 +30,8 @@ class UnitFacts:
     level: int
     """operators between the sources and this unit, on the longest way"""
     capacity: float
-    """processing capacity: tuples per second of the fastest operator path through it"""
+    """processing capacity: tuples per second of the fastest operator path through it, or through
+    a unit before it"""
 
 
 class Policy(ABC):

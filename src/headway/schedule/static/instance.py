@@ -65,7 +65,6 @@ class Instance:
         self._check_routes()
         self.delays = {name: self.ticks(delay) for name, delay in delays.items() if delay}
         self._volumes = tuple(_ratio(edge) for edge in graph.edges)
-        self._on_links: dict[tuple[int, int], tuple[int, ...]] = {}
 
     @cached_property
     def period(self) -> int:
@@ -95,20 +94,17 @@ class Instance:
 
     def on_links(self, edge: int, sender: int) -> tuple[int, ...]:
         """The time of a message on every link (CTML, equation 15), sent from a processor."""
-        found = self._on_links.get((edge, sender))
-        if found is None:
-            volume = self.volume(edge, sender)
-            found = tuple(volume * below // above for above, below in self.speeds)
-            given = self.graph.edges[edge].times
-            if given:
-                found = tuple(
-                    self.ticks(exact(given[name])) if name in given else time
-                    for name, time in zip(self.links, found, strict=True)
-                )
-            if self.options.whole_link_times:
-                found = tuple(time // self.scale * self.scale for time in found)
-            self._on_links[edge, sender] = found
-        return found
+        volume = self.volume(edge, sender)
+        times = [volume * below // above for above, below in self.speeds]
+        given = self.graph.edges[edge].times
+        if given:
+            times = [
+                self.ticks(exact(given[name])) if name in given else time
+                for name, time in zip(self.links, times, strict=True)
+            ]
+        if self.options.whole_link_times:
+            times = [time // self.scale * self.scale for time in times]
+        return tuple(times)
 
     @cached_property
     def _senders(self) -> tuple[int, ...]:

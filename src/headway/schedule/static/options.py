@@ -29,7 +29,13 @@ class Options:
 
 @dataclass(frozen=True)
 class ExactAlpha:
-    """Every distinct schedule over α >= 0, each with its exact interval."""
+    """Every distinct schedule over α >= 0, each with its exact interval.
+
+    Their number grows about with the square of the number of tasks. Without ``every`` the walk
+    gives up what cannot have the least makespan: it returns all schedules that have it, and
+    perhaps others."""
+
+    every: bool = True
 
 
 @dataclass(frozen=True)

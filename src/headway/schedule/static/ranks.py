@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from math import lcm
 
 from headway.errors import GraphError, Problem
 from headway.model.exact import exact
@@ -11,20 +12,39 @@ from headway.schedule.static.instance import Instance
 
 
 class Ranks:
-    """rank(n, p) by equation 2, as given in the options, or with rounded communication times."""
+    """rank(n, p) by equation 2, as given in the options, or with rounded communication times.
+
+    Held as whole numbers: ``scale`` of them make a unit of time."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.speed = processor_speeds(instance)
-        if instance.options.ranks is not None:
-            self.rank = self._given()
-        else:
+        given = instance.options.ranks
+        if given is None and instance.options.rank_digits is None:
+            self.scale = instance.scale * lcm(*(speed.numerator for speed in self.speed))
             self.rank = self._by_equation()
+            return
+        rank = self._rounded() if given is None else self._given()
+        denominators = (value.denominator for row in rank for value in row)
+        self.scale = lcm(instance.scale, *denominators)
+        self.rank = tuple(
+            tuple(value.numerator * self.scale // value.denominator for value in row)
+            for row in rank
+        )
+
+    def of(self, task: int, processor: int) -> Fraction:
+        """rank(n, p) in the graph's unit of time."""
+        return Fraction(self.rank[task][processor], self.scale)
 
     @cached_property
+    def total(self) -> tuple[int, ...]:
+        """The sum over all processors; hrank (equation 7) up to a common factor."""
+        return tuple(sum(row) for row in self.rank)
+
+    @property
     def hrank(self) -> tuple[Fraction, ...]:
         """The mean over all processors (equation 7)."""
-        return tuple(sum(row, Fraction(0)) / len(row) for row in self.rank)
+        return tuple(Fraction(total, self.scale * len(self.speed)) for total in self.total)
 
     @cached_property
     def depth(self) -> tuple[int, ...]:
@@ -37,9 +57,87 @@ class Ranks:
 
     @cached_property
     def out_degree(self) -> tuple[int, ...]:
+        """outd(n)"""
         return tuple(len(found) for found in self.instance.successors)
 
     @cached_property
-    def longest_distance_to_exit(self) -> tuple[tuple[int, ...], ...]:
-        """LDET = rank - comp (equation 16), all by one common factor; 0 for exits, which need
-        none."""
+    def distance_to_exit(self) -> tuple[tuple[int, ...], ...]:
+        """LDET = rank - comp (equation 16), up to a common factor."""
+        factor = self.scale // self.instance.scale
+        return tuple(
+            tuple(rank - factor * comp for rank, comp in zip(ranks, comps, strict=True))
+            for ranks, comps in zip(self.rank, self.instance.comp, strict=True)
+        )
+
+    def _by_equation(self) -> tuple[tuple[int, ...], ...]:
+        instance = self.instance
+        factor = self.scale // instance.scale
+        slowness = [(speed.denominator, speed.numerator) for speed in self.speed]
+        processors = range(len(slowness))
+        rank = [[factor * comp for comp in row] for row in instance.comp]
+        longest = [[0] * len(slowness) for _ in rank]
+        for task in reversed(instance.topological):
+            own = rank[task]
+            for p in processors:
+                own[p] += longest[task][p]
+            for sender, edge in instance.predecessors[task]:
+                best = longest[sender]
+                for p in processors:
+                    above, below = slowness[p]
+                    way = own[p] + instance.volume(edge, p) * factor * above // below
+                    if way > best[p]:
+                        best[p] = way
+        return tuple(tuple(row) for row in rank)
+
+    def _rounded(self) -> list[list[Fraction]]:
+        """Equation 2 with each communication time rounded, half to even as printed tables do."""
+        instance, digits = self.instance, self.instance.options.rank_digits
+        rank = [[instance.time(comp) for comp in row] for row in instance.comp]
+        longest = [[Fraction(0)] * len(self.speed) for _ in rank]
+        for task in reversed(instance.topological):
+            for p, speed in enumerate(self.speed):
+                rank[task][p] += longest[task][p]
+                for sender, edge in instance.predecessors[task]:
+                    time = round(instance.time(instance.volume(edge, p)) / speed, digits)
+                    longest[sender][p] = max(longest[sender][p], rank[task][p] + time)
+        return rank
+
+    def _given(self) -> list[list[Fraction]]:
+        table = self.instance.options.ranks or {}
+        missing = [
+            Problem("no rank given", at=f"ranks.{task}.{processor}")
+            for task in self.instance.tasks
+            for processor in self.instance.processors
+            if processor not in table.get(task, {})
+        ]
+        if missing:
+            raise GraphError(missing)
+        rank = [
+            [exact(table[task][processor]) for processor in self.instance.processors]
+            for task in self.instance.tasks
+        ]
+        short = [
+            Problem("a rank below the computation time", at=f"ranks.{name}", got=str(float(value)))
+            for name, row, comps in zip(self.instance.tasks, rank, self.instance.comp, strict=True)
+            for value, comp in zip(row, comps, strict=True)
+            if value < self.instance.time(comp)
+        ]
+        if short:
+            raise GraphError(short)
+        return rank
+
+
+def processor_speeds(instance: Instance) -> tuple[Fraction, ...]:
+    """speed(p): over its routes to another processor the mean of their slowest links (equation
+    4), and the mean of that over the other processors it reaches (equation 5)."""
+    speeds = [Fraction(*pair) for pair in instance.speeds]
+    found = []
+    for row in instance.routes:
+        reached = [
+            sum((min(speeds[link] for link in route) for route in routes), Fraction(0))
+            / len(routes)
+            for routes in row
+            if routes
+        ]
+        found.append(sum(reached, Fraction(0)) / len(reached) if reached else Fraction(1))
+    return tuple(found)

@@ -18,7 +18,9 @@ class Failure:
     predecessor: str
 
     def __str__(self) -> str:
-        return f"{self.task} came to the head of the queue before its predecessor {self.predecessor}"
+        return (
+            f"{self.task} came to the head of the queue before its predecessor {self.predecessor}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,3 +79,18 @@ class Result:
     def at(self, alpha: Fraction | int | float) -> AlphaInterval | None:
         """The interval that holds an α; None outside what was looked at, or after a failure."""
         return next((found for found in self.intervals if alpha in found), None)
+
+
+def only(
+    algorithm: str, order: tuple[str, ...], makespan: Fraction, build: Callable[[], Schedule]
+) -> Result:
+    """The result of an algorithm without α: one schedule whatever α is."""
+    whole = AlphaInterval(
+        low=Fraction(0),
+        high=None,
+        low_closed=True,
+        high_closed=False,
+        makespan=makespan,
+        build=build,
+    )
+    return Result(algorithm=algorithm, order=order, intervals=(whole,), best=whole)

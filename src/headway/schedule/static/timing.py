@@ -22,8 +22,8 @@ Sent = tuple[int, int, Sequence[int]]
 Links = list[int]
 """From when on each link is available. Never changed in place once handed out."""
 
-Arrive = Callable[[Sequence[Sent], int, Links], tuple[int, Links]]
-"""(messages, receiving processor, links) -> (arrival of the last, links afterwards)"""
+Arrive = Callable[[Sequence[Sent], int, Links], int]
+"""(messages, receiving processor, links) -> arrival of the last"""
 
 Booking = tuple[int, int, int]
 """(link, start, finish)"""
@@ -38,24 +38,34 @@ class Timing:
         self.idle: Links = [0] * len(instance.links)
         self.held = _held_between(instance)
         self.stored = network.switching is Switching.STORE_AND_FORWARD
-        self.plain = not self.held and not self.stored
-        if not instance.options.contention:
-            self.arrive: Arrive = self._uncontended
+        self.contention = instance.options.contention
+        self.routes, self.predecessors = instance.routes, instance.predecessors
+        processors = range(len(instance.processors))
+        self.times = [
+            [instance.on_links(edge, sender) for sender in processors]
+            for edge in range(len(instance.graph.edges))
+        ]
+        """times[edge][sending processor]: the message's time on every link"""
+        plain = not self.held and not self.stored
+        if plain and self.contention:
+            self.arrive: Arrive = self._cut_through
+            self.after = self._after_cut_through
         else:
-            self.arrive = self._cut_through if self.plain else self._general
+            self.arrive = self._general
+            self.after = self._after_general
 
     def sent(self, task: int, finish: Sequence[int], where: Sequence[int]) -> list[Sent]:
         """The messages that a task whose predecessors are scheduled waits for."""
-        on_links = self.instance.on_links
+        times = self.times
         return [
-            (finish[sender], where[sender], on_links(edge, where[sender]))
-            for sender, edge in self.instance.predecessors[task]
+            (finish[sender], where[sender], times[edge][where[sender]])
+            for sender, edge in self.predecessors[task]
         ]
 
     def book(self, message: Sent, processor: int, links: Links) -> list[Booking]:
         """The links one message takes on its best route, with start and finish."""
         finish, sender, times = message
-        if not self.instance.options.contention:
+        if not self.contention:
             links = self.idle
         routes = self.instance.routes[sender][processor]
         bookings = [self._along(finish, sender, route, times, links) for route in routes]
@@ -76,67 +86,86 @@ class Timing:
             before = link
         return booking
 
-    def _cut_through(
-        self, messages: Sequence[Sent], processor: int, links: Links
-    ) -> tuple[int, Links]:
+    def _cut_through(self, messages: Sequence[Sent], processor: int, links: Links) -> int:
         """The paper's rule, unrolled: this is where the time goes."""
         arrival = 0
-        routes_from = self.instance.routes
-        own = True
+        shared = len(messages) > 1
         for ready, sender, times in messages:
-            if sender == processor:
-                if ready > arrival:
-                    arrival = ready
-                continue
-            best = -1
-            chosen: Sequence[int] = ()
-            for route in routes_from[sender][processor]:
-                start = ready
-                finish = 0
-                for link in route:
-                    if links[link] > start:
-                        start = links[link]
-                    if start + times[link] > finish:
-                        finish = start + times[link]
-                if finish < best or best < 0:
-                    best = finish
-                    chosen = route
-            if own:
-                links = links[:]
-                own = False
-            start = ready
-            finish = 0
-            for link in chosen:
-                if links[link] > start:
-                    start = links[link]
-                if start + times[link] > finish:
-                    finish = start + times[link]
-                links[link] = finish
+            best = ready
+            if sender != processor:
+                best = -1
+                for route in self.routes[sender][processor]:
+                    start = ready
+                    finish = 0
+                    for link in route:
+                        if links[link] > start:
+                            start = links[link]
+                        if start + times[link] > finish:
+                            finish = start + times[link]
+                    if finish < best or best < 0:
+                        best = finish
+                        chosen = route
+                if shared:  # the others find its links taken
+                    links = self._taken(ready, chosen, times, links)
             if best > arrival:
                 arrival = best
-        return arrival, links
+        return arrival
 
-    def _general(self, messages: Sequence[Sent], processor: int, links: Links) -> tuple[int, Links]:
-        arrival = 0
+    def _taken(self, ready: int, route: Sequence[int], times: Sequence[int], links: Links) -> Links:
         links = links[:]
+        start, finish = ready, 0
+        for link in route:
+            if links[link] > start:
+                start = links[link]
+            if start + times[link] > finish:
+                finish = start + times[link]
+            links[link] = finish
+        return links
+
+    def _after_cut_through(self, messages: Sequence[Sent], processor: int, links: Links) -> Links:
+        for ready, sender, times in messages:
+            if sender != processor:
+                routes = self.routes[sender][processor]
+                chosen = routes[0]
+                if len(routes) > 1:
+                    best = -1
+                    for route in routes:
+                        start = ready
+                        finish = 0
+                        for link in route:
+                            if links[link] > start:
+                                start = links[link]
+                            if start + times[link] > finish:
+                                finish = start + times[link]
+                        if finish < best or best < 0:
+                            best = finish
+                            chosen = route
+                links = self._taken(ready, chosen, times, links)
+        return links
+
+    def _general(self, messages: Sequence[Sent], processor: int, links: Links) -> int:
+        arrival = 0
+        if self.contention:
+            links = links[:]
         for message in messages:
             reached = message[0]
             if message[1] != processor:
                 for link, _, reached in self.book(message, processor, links):
-                    links[link] = reached
+                    if self.contention:
+                        links[link] = reached
             arrival = max(arrival, reached)
-        return arrival, links
+        return arrival
 
-    def _uncontended(
-        self, messages: Sequence[Sent], processor: int, links: Links
-    ) -> tuple[int, Links]:
-        arrival = 0
+    def _after_general(self, messages: Sequence[Sent], processor: int, links: Links) -> Links:
+        """What the links are like once these messages have gone to a processor."""
+        if not self.contention:
+            return links
+        links = links[:]
         for message in messages:
-            reached = message[0]
             if message[1] != processor:
-                reached = self.book(message, processor, links)[-1][2]
-            arrival = max(arrival, reached)
-        return arrival, links
+                for link, _, finish in self.book(message, processor, links):
+                    links[link] = finish
+        return links
 
 
 def _held_between(instance: Instance) -> dict[tuple[int, int], int]:

@@ -20,7 +20,7 @@ from headway.expressions import PythonValue, Typed, python_function, to_spark_sq
 from headway.expressions.spark_sql import plain_column, quoted
 from headway.expressions.tree import ColumnRef
 from headway.model.schema import DataType
-from headway.spark.lowering.types import PLAIN
+from headway.spark.lowering.types import ARROW, PLAIN
 
 RenderColumn = Callable[[ColumnRef], str]
 
@@ -64,9 +64,9 @@ def _argument(argument: ColumnRef, column: RenderColumn) -> Column:
 def _arrow_function(node: PythonValue) -> Callable[..., Column]:
     result = StructType([StructField("fine", BooleanType()), StructField("value", PLAIN[node.type])])
     paths, takes = tuple(sys.path), len(node.arguments)
-    value_type = {"value": _ARROW_VALUES[node.type]}
+    value_type = ARROW[node.type]
 
-    def run(*columns: Any) -> Any:
+    def run(*columns: pa.Array) -> pa.Array:
         sys.path.extend(path for path in paths if path not in sys.path)
         function = python_function(node)
         lists = [column.to_pylist() for column in columns][:takes]
@@ -80,21 +80,10 @@ def _arrow_function(node: PythonValue) -> Callable[..., Column]:
                 values.append(None)
                 fine.append(False)
         return pa.StructArray.from_arrays(
-            [pa.array(fine, pa.bool_()), pa.array(values, value_type["value"])], ["fine", "value"]
+            [pa.array(fine, pa.bool_()), pa.array(values, value_type)], ["fine", "value"]
         )
 
     function: Any = F.arrow_udf(run, result)
     # Spark would otherwise call it once for the flag and once for the value.
     called: Callable[..., Column] = function.asNondeterministic()
     return called
-
-
-_ARROW_VALUES: dict[DataType, Any] = {
-    DataType.BOOLEAN: pa.bool_(),
-    DataType.INT: pa.int32(),
-    DataType.BIGINT: pa.int64(),
-    DataType.FLOAT: pa.float32(),
-    DataType.DOUBLE: pa.float64(),
-    DataType.STRING: pa.string(),
-    DataType.TIMESTAMP: pa.int64(),
-}

@@ -31,7 +31,7 @@ SPARK: dict[DataType, SparkType] = {
     DataType.STRING: StringType(),
     DataType.TIMESTAMP: TimestampType(),
 }
-_ARROW: dict[DataType, Any] = {
+ARROW: dict[DataType, Any] = {
     DataType.BOOLEAN: pa.bool_(),
     DataType.INT: pa.int32(),
     DataType.BIGINT: pa.int64(),
@@ -50,7 +50,7 @@ def plain_row(schema: Schema) -> StructType:
 
 
 def arrow_types(schema: Schema) -> list[tuple[str, Any]]:
-    return [(field.name, _ARROW[field.type]) for field in schema.columns]
+    return [(field.name, ARROW[field.type]) for field in schema.columns]
 
 
 def to_plain(schema: Schema) -> Column:

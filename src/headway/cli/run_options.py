@@ -1,0 +1,39 @@
+"""Which options of `headway run` belong to which engine."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import typer
+from click.core import ParameterSource
+
+from headway.errors import InputError, Problem
+
+VEHICLE_ONLY = frozenset({"clock", "zero_cost", "cores", "batching", "speed", "trace"})
+SPARK_ONLY = frozenset(
+    {
+        "mode",
+        "master",
+        "conf",
+        "checkpoint",
+        "available_now",
+        "files_per_batch",
+        "late_ok",
+        "format",
+        "option",
+    }
+)
+
+
+def refuse_strangers(context: typer.Context, names: Collection[str], belongs: str) -> None:
+    """InputError for each option that was typed and belongs to the other engine."""
+    typed = [
+        name
+        for name in context.params
+        if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if typed:
+        raise InputError(
+            Problem(f"--{name.replace('_', '-')} belongs to {belongs}", want="leave it out, or choose that engine")
+            for name in typed
+        )

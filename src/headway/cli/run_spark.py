@@ -1,0 +1,196 @@
+"""``headway run --engine spark``: what the options make of Spark, and what is shown."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import RenderableType
+
+from headway.cli.exit_codes import ExitCode
+from headway.cli.run_plan import RunnablePlan, runnable_plan
+from headway.cli.screen import heading, sentence, show, table, write
+from headway.cli.spark_progress import batch_progress, stream_progress
+from headway.errors import InputError, Problem
+from headway.model.plan import Plan
+from headway.report import spark_tables
+from headway.spark.masters import check_master
+from headway.spark.outcome import SparkRun
+from headway.spark.output_folder import OutputFolder
+from headway.spark.session import owned_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+POLICIES = ("edf", "fifo")
+
+
+class SparkMode(StrEnum):
+    BATCH = "batch"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkOptions:
+    """Checked when made: InputError for what does not go together."""
+
+    mode: SparkMode
+    policy: str
+    master: str
+    conf: list[str]
+    checkpoint: Path | None
+    available_now: bool
+    files_per_batch: int | None
+    late_ok: bool
+    format: str
+    options: list[str]
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            got, known = self.policy, " and ".join(POLICIES)
+            raise InputError(
+                Problem(f"there is no policy {got!r} on Spark", want=f"there are {known}")
+            )
+        of_stream = {
+            "--checkpoint": self.checkpoint is not None,
+            "--available-now": self.available_now,
+            "--files-per-batch": self.files_per_batch is not None,
+            "--late-ok": self.late_ok,
+        }
+        for name, used in of_stream.items():
+            if used and self.mode is SparkMode.BATCH:
+                raise InputError(f"{name} is for --mode stream; a batch is a replay of all there is")
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {"engine": "spark", "mode": self.mode.value, "master": self.master,
+                "policy": self.policy}  # fmt: skip
+
+
+def run_spark(
+    options: SparkOptions,
+    query: Path,
+    vehicle: Path | None,
+    recording: Path,
+    output: Path,
+    *,
+    force: bool,
+    json: bool,
+) -> None:
+    """Runs, writes and shows; exit code 1 where a hard output missed a deadline it could keep."""
+    prepared = runnable_plan(query, vehicle, zero_cost=True)
+    check_master(options.master)
+    with prepared.placing():
+        check_plan(prepared.plan, options)
+    run_mode = _batch if options.mode is SparkMode.BATCH else _stream
+    run, text = run_mode(options, prepared, recording, output, force=force, json=json)
+    if json:
+        write(text)
+    else:
+        show(_explained(prepared.plan, options, run, output))
+    if run.hard_misses:
+        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+
+
+def check_plan(plan: Plan, options: SparkOptions) -> None:
+    """What can be refused is refused before Spark starts, which takes seconds."""
+    from headway.spark.capabilities import Mode, refuse_unsupported
+
+    refuse_unsupported(plan, Mode(options.mode.value))
+    if options.mode is SparkMode.STREAM and not options.late_ok:
+        from headway.spark.floor import refuse_below_floor
+
+        refuse_below_floor(plan)
+
+
+def _session(options: SparkOptions) -> Any:
+    from headway.spark.settings import parse_options, run_conf
+
+    conf = parse_options(options.conf, "--conf")
+    return owned_session(options.master, "headway run", run_conf(options.policy, conf))
+
+
+def _batch(
+    options: SparkOptions,
+    prepared: RunnablePlan,
+    recording: Path,
+    output: Path,
+    *,
+    force: bool,
+    json: bool,
+) -> tuple[SparkRun, str]:
+    with OutputFolder(output, force=force) as folder, _session(options) as spark:
+        from headway.spark.batch_run import run_batch
+        from headway.spark.settings import parse_options
+        from headway.spark.sinks import Sink
+
+        sink = Sink(options.format, parse_options(options.options, "--option"))
+        with batch_progress(spark, shown=not json) as (on_output, on_rows), prepared.placing():
+            run = run_batch(
+                spark, prepared.plan, recording, folder, sink,
+                on_output=on_output, on_rows=on_rows,
+            )  # fmt: skip
+        data = {"query": prepared.plan.query.name, **options.data, **run.data()}
+        text = folder.write_summary(data)
+    return run, text
+
+
+def _stream(
+    options: SparkOptions,
+    prepared: RunnablePlan,
+    recording: Path,
+    output: Path,
+    *,
+    force: bool,
+    json: bool,
+) -> tuple[SparkRun, str]:
+    del force
+    with _session(options) as spark:
+        from headway.spark.stream_run import StreamRun
+
+        run = _follow(spark, options, prepared, recording, output, shown=not json, kind=StreamRun)
+    data = {"query": prepared.plan.query.name, **options.data, **run.data()}
+    return run, json_format.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def _follow(
+    spark: SparkSession,
+    options: SparkOptions,
+    prepared: RunnablePlan,
+    recording: Path,
+    output: Path,
+    *,
+    shown: bool,
+    kind: Any,
+) -> SparkRun:
+    stream = kind(
+        spark,
+        prepared.plan,
+        recording,
+        output,
+        checkpoint=options.checkpoint or output / "_checkpoint",
+        policy=options.policy,
+        available_now=options.available_now,
+        files_per_batch=options.files_per_batch,
+        late_ok=options.late_ok,
+    )
+    with stream_progress(stream, shown=shown), prepared.placing():
+        run: SparkRun = stream.run()
+    return run
+
+
+def _explained(
+    plan: Plan, options: SparkOptions, run: SparkRun, output: Path
+) -> Iterator[RenderableType]:
+    yield heading(f"{plan.query.name} on Spark, {options.master}, {options.mode.value}")
+    yield table(spark_tables.outputs(run))
+    yield sentence(spark_tables.verdict(run))
+    yield spark_tables.speed(run)
+    for note in run.notes:
+        yield note
+    yield f"wrote {output}"

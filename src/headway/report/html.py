@@ -1,0 +1,46 @@
+"""What self-contained HTML pages share: the frame, escaped text, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from headway.report.page_style import PAGE_CSS
+from headway.report.plan_tables import Table
+from headway.report.text import plain
+
+
+def escaped(text: str) -> str:
+    return escape(plain(text))
+
+
+def page(title: str, body: Iterable[str], css: str = "") -> str:
+    """A whole document; nothing in it comes from elsewhere."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escaped(title)}</title>\n<style>{PAGE_CSS}{css}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(part for part in body if part)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def section_table(table: Table) -> str:
+    """A table under its title; nothing when it has no rows."""
+    if not table.rows:
+        return ""
+    kinds = [' class="number"' if i in table.numeric else "" for i in range(len(table.headers))]
+    head = "".join(
+        f'<th scope="col"{kind}>{escaped(header)}</th>'
+        for header, kind in zip(table.headers, kinds, strict=True)
+    )
+    rows = "\n".join(
+        "<tr>"
+        + "".join(f"<td{kind}>{escaped(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+        + "</tr>"
+        for row in table.rows
+    )
+    return (
+        f'<section><h2>{escaped(table.title)}</h2>\n<div class="scroll"><table><thead><tr>{head}'
+        f"</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div></section>"
+    )

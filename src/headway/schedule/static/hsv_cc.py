@@ -1,0 +1,25 @@
+"""HSV_CC: the algorithm HVLB_CC starts from."""
+
+from __future__ import annotations
+
+from headway.schedule.static.hvlb import ValueScheduler
+from headway.schedule.static.instance import Instance
+from headway.schedule.static.options import AlphaChoice, FixedAlpha
+from headway.schedule.static.orders import Order, by_priority, priorities_a
+from headway.schedule.static.ranks import Ranks
+from headway.schedule.static.result import Result
+
+
+class HsvCc(ValueScheduler):
+    """Priority hrank · outd; value EFT · LDET. The same as HVLB_CC (A) at α = 0."""
+
+    name = "hsv-cc"
+    summary = "value EFT · LDET, queue by hrank · outd; no load balance"
+    paper = "Xie, Li, Li 2015, doi:10.1016/j.jpdc.2015.04.005; HVLB_CC section 3.1"
+    uses_alpha = False
+
+    def order(self, instance: Instance, ranks: Ranks) -> Order:
+        return by_priority(priorities_a(ranks))
+
+    def run(self, instance: Instance, alpha: AlphaChoice) -> Result:
+        return super().run(instance, FixedAlpha(0))

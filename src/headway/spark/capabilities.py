@@ -1,0 +1,92 @@
+"""What the Spark engine cannot do, as data; a plan that needs it is refused by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headway.errors import Problem, UnsupportedError
+from headway.model.graph import graph_of
+from headway.model.plan import Plan
+from headway.model.user_operator import UserOperator
+from headway.runtime.operators.custom import load_class
+
+
+class Mode(StrEnum):
+    BATCH = "batch"
+    STREAM = "stream"
+
+
+Finds = Callable[[Plan], Iterator[tuple[str, str]]]
+"""plan -> (the element's path, its name) of each place that needs it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something a mode cannot do: what it is called, where it is found, why, and what to do."""
+
+    feature: str
+    modes: frozenset[Mode]
+    finds: Finds
+    reason: str
+    instead: str
+
+
+def _case_twins(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Columns of one stream that differ in capitals only."""
+    for stream, schema in plan.schemas:
+        folded = Counter(name.lower() for name in schema.names)
+        for name in schema.names:
+            if folded[name.lower()] > 1:
+                yield f"{stream}.{name}", name
+
+
+def _forgetful(plan: Plan) -> Iterator[tuple[str, str]]:
+    """User classes with attributes of their own and no snapshot."""
+    for name, operator in graph_of(plan.query).operators.items():
+        implementation = getattr(operator, "implementation", None)
+        if implementation is None:
+            continue
+        found = load_class(implementation)
+        opens = found.open is not UserOperator.open or found.__init__ is not UserOperator.__init__
+        if opens and found.snapshot is UserOperator.snapshot:
+            yield f"operators.{name}", implementation
+
+
+GAPS: tuple[Gap, ...] = (
+    Gap(
+        feature="a column that differs from another in capitals only",
+        modes=frozenset(Mode),
+        finds=_case_twins,
+        reason="Spark does not tell such names apart",
+        instead="rename one of them",
+    ),
+    Gap(
+        feature="a user's class that sets itself up and has no snapshot()",
+        modes=frozenset({Mode.STREAM}),
+        finds=_forgetful,
+        reason="its state would be lost between micro-batches",
+        instead="define snapshot() and restore(), or run the query in batch mode",
+    ),
+)
+
+
+def problems(plan: Plan, mode: Mode) -> list[Problem]:
+    return [
+        Problem(
+            f"{name!r} is not supported on Spark ({mode}): it is {gap.feature}, and {gap.reason}",
+            at=at,
+            want=gap.instead,
+        )
+        for gap in GAPS
+        if mode in gap.modes
+        for at, name in gap.finds(plan)
+    ]
+
+
+def refuse_unsupported(plan: Plan, mode: Mode) -> None:
+    """UnsupportedError with all that the mode cannot do."""
+    if found := problems(plan, mode):
+        raise UnsupportedError(found)

@@ -1,0 +1,129 @@
+"""The engine inside Spark tasks: a part of a query run in arrival order, vehicle by vehicle.
+
+Spark brings each vehicle's tuples together and in order; the task runs the vehicle engine without
+costs over them (:class:`~headway.runtime.stepwise.Stepwise`). ``mapInArrow`` with grouping of our
+own takes a vehicle's tuples piece by piece, so a long recording never stands in memory whole.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+from pyspark.sql import DataFrame
+
+from headway.model.codec import plan_from_json, plan_to_json
+from headway.model.plan import Plan
+from headway.model.schema import VEHICLE_COLUMN, Schema
+from headway.model.time import MICROSECOND
+from headway.model.user_operator import Row
+from headway.runtime.stepwise import Result, Stepwise
+from headway.spark.lowering.frame import ARRIVED, LATE, SOURCE
+from headway.spark.lowering.tagged import (
+    EXIT,
+    arrival_order,
+    exit_schema,
+    struct_name,
+    tagged_sources,
+)
+from headway.spark.lowering.types import arrow_types
+
+ROWS_OUT = 10_000
+"""results handed to Spark at once"""
+
+Batches = Iterator[Any]
+
+
+def run_region(part: Plan, sources: dict[str, DataFrame]) -> DataFrame:
+    """``part`` over its sources; its outputs come tagged (:func:`tagged.exits`)."""
+    schemas = dict(part.schemas)
+    given = [(schemas[source.name], sources[source.name]) for source in part.query.sources]
+    ordered = (
+        tagged_sources(given)
+        .repartition(VEHICLE_COLUMN)
+        .sortWithinPartitions(VEHICLE_COLUMN, *arrival_order(len(given)))
+    )
+    leaving = [schemas[output.stream] for output in part.query.outputs]
+    return ordered.mapInArrow(replayed(part), exit_schema(leaving))
+
+
+def replayed(part: Plan) -> Callable[[Batches], Batches]:
+    """What a task does with its vehicles, one after the other."""
+    text, paths = plan_to_json(part), tuple(sys.path)
+    names = [source.name for source in part.query.sources]
+    schemas = dict(part.schemas)
+    leaving = [schemas[output.stream] for output in part.query.outputs]
+
+    def run(batches: Batches) -> Batches:
+        sys.path.extend(path for path in paths if path not in sys.path)
+        engine = engine_of(text)
+        engine.restore(None)
+        current: str | None = None
+        for batch in batches:
+            for vehicle, source, arrived, row in arrivals(batch, len(names)):
+                if vehicle != current:
+                    if current is not None:
+                        engine.finish()
+                        yield from tables(current, engine.take_results(), leaving)
+                        engine.restore(None)
+                    current = vehicle
+                engine.take(arrived * MICROSECOND, names[source], row)
+                if len(engine.results) >= ROWS_OUT:
+                    yield from tables(vehicle, engine.take_results(), leaving)
+        if current is not None:
+            engine.finish()
+            yield from tables(current, engine.take_results(), leaving)
+
+    return run
+
+
+@lru_cache(maxsize=8)
+def engine_of(text: str) -> Stepwise:
+    """The engine of a plan, built once in a worker; its user restores the state it needs."""
+    return Stepwise(plan_from_json(text))
+
+
+def arrivals(batch: Any, count: int) -> Iterator[tuple[str, int, int, Row]]:
+    """(vehicle, source, arrival in microseconds, row) of tagged sources."""
+    codes = batch.column(SOURCE)
+    rows = []
+    for place in range(count):
+        mine = batch.column(struct_name(place)).filter(pa.compute.equal(codes, place))
+        rows.append(zip(*(column.to_pylist() for column in mine.flatten()), strict=True))
+    vehicles, arrived = batch.column(VEHICLE_COLUMN), batch.column(ARRIVED)
+    for vehicle, source, at in zip(
+        vehicles.to_pylist(), codes.to_pylist(), arrived.to_pylist(), strict=True
+    ):
+        yield vehicle, source, at, next(rows[source])
+
+
+def tables(vehicle: str, results: list[Result], schemas: Sequence[Schema]) -> Batches:
+    """Results of one vehicle as Arrow batches, one for each stream."""
+    for place, schema in enumerate(schemas):
+        mine = [result for result in results if result.output == place]
+        if not mine:
+            continue
+        columns = zip(*(result.row for result in mine), strict=True)
+        arrays = [
+            pa.array(values, kind)
+            for values, (_, kind) in zip(columns, arrow_types(schema), strict=True)
+        ]
+        others = {
+            struct_name(other): pa.nulls(len(mine), pa.struct(arrow_types(their)))
+            for other, their in enumerate(schemas)
+        }
+        others[struct_name(place)] = pa.StructArray.from_arrays(
+            arrays, [name for name, _ in arrow_types(schema)]
+        )
+        yield pa.RecordBatch.from_pydict(
+            {
+                VEHICLE_COLUMN: pa.array([vehicle] * len(mine), pa.string()),
+                EXIT: pa.array([place] * len(mine), pa.int32()),
+                LATE: pa.array([result.late for result in mine], pa.bool_()),
+                **others,
+            }
+        )

@@ -1,0 +1,140 @@
+"""Recordings as DataFrames: a file ``NAME.parquet|csv|jsonl`` for each source, or a folder ``NAME``
+of such files.
+
+Both can be read as a batch or as a stream (each file once, in the order they appear), and both again
+from the beginning, which is what makes restarts exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from headway.errors import FileError, Place, Problem
+from headway.model.query import Source
+from headway.sources.recordings import READERS, find_file
+from headway.spark.columns import conformed
+from headway.spark.lowering.types import SPARK
+from headway.spark.text_files import read_text_files, text_schema
+
+PARQUET = ".parquet"
+_ROW = "_metadata.row_index"
+_BINARY = "path string, modificationTime timestamp, length bigint, content binary"
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one source: all that match ``pattern`` in ``folder``."""
+
+    source: Source
+    folder: Path
+    pattern: str
+    suffix: str
+
+    def paths(self) -> list[Path]:
+        hidden = ("_", ".")
+        return sorted(p for p in self.folder.glob(self.pattern) if not p.name.startswith(hidden))
+
+
+def find_files(folder: Path, source: Source, *, streaming: bool = False) -> Files:
+    """Where a source's tuples are; FileError if nowhere, or in files of several kinds. A folder
+    that is streamed may still be empty."""
+    name = source.name
+    beside = [path for suffix in READERS if (path := folder / f"{name}{suffix}").exists()]
+    if folder.is_dir() and (folder / name).is_dir() and not beside:
+        return _folder(folder / name, source, streaming)
+    path = find_file(folder, name)
+    if path.is_dir():  # what Spark writes
+        return Files(source, path, f"*{PARQUET}", PARQUET)
+    return Files(source, folder, path.name, path.suffix)
+
+
+def _folder(folder: Path, source: Source, streaming: bool) -> Files:
+    there = {path.suffix for path in folder.iterdir() if not path.name.startswith(("_", "."))}
+    known = sorted(there & READERS.keys())
+    if len(known) > 1 or (not known and not streaming):
+        raise FileError(
+            Problem(
+                f"files of several kinds for source {source.name!r}"
+                if known
+                else f"no files for source {source.name!r}",
+                place=Place(str(folder)),
+                got=", ".join(sorted(there)) or "an empty folder",
+                want=f"files of one kind of {', '.join(READERS)}",
+            )
+        )
+    suffix = known[0] if known else PARQUET
+    return Files(source, folder, f"*{suffix}", suffix)
+
+
+def read_batch(spark: SparkSession, folder: Path, sources: Iterable[Source]) -> dict[str, DataFrame]:
+    """All tuples there are, by source."""
+    return {source.name: _batch(spark, find_files(folder, source)) for source in sources}
+
+
+def _batch(spark: SparkSession, files: Files) -> DataFrame:
+    paths = [str(path.absolute()) for path in files.paths()]
+    if files.suffix == PARQUET:
+        data = spark.read.parquet(*map(_escaped, paths))
+        return conformed(data, files.source.schema, _where(files), F.col(_ROW))
+    listed = spark.createDataFrame([(path,) for path in paths], "path string")
+    spread = listed.repartition(min(len(paths), 64))
+    schema = files.source.schema
+    return spread.mapInArrow(read_text_files(schema), text_schema(schema))
+
+
+def read_stream(
+    spark: SparkSession,
+    folder: Path,
+    sources: Iterable[Source],
+    *,
+    files_per_batch: int | None = None,
+) -> dict[str, DataFrame]:
+    """The files that are there and those that will come, by source; ``files_per_batch`` of each
+    at a time."""
+    return {
+        source.name: _stream(
+            spark, find_files(folder, source, streaming=True), files_per_batch
+        )
+        for source in sources
+    }
+
+
+def _stream(spark: SparkSession, files: Files, files_per_batch: int | None) -> DataFrame:
+    reader = spark.readStream.option("pathGlobFilter", files.pattern)
+    if files_per_batch is not None:
+        reader = reader.option("maxFilesPerTrigger", files_per_batch)
+    folder = _escaped(str(files.folder.absolute()))
+    schema = files.source.schema
+    if files.suffix == PARQUET:
+        data = reader.schema(_file_schema(spark, files)).parquet(folder)
+        return conformed(data, schema, _where(files), F.col(_ROW))
+    found = reader.format("binaryFile").schema(_BINARY).load(folder).select("path")
+    return found.mapInArrow(read_text_files(schema), text_schema(schema))
+
+
+def _file_schema(spark: SparkSession, files: Files) -> StructType:
+    """As the first file has it: a stream must be told, and a column may be narrower than its field
+    or missing."""
+    paths = files.paths()
+    if paths:
+        return spark.read.parquet(_escaped(str(paths[0].absolute()))).schema
+    whole = StructType()
+    for field in files.source.schema.columns:
+        whole = whole.add(field.name, SPARK[field.type])
+    return whole.add("arrived_at", "timestamp").add("vehicle", "string")
+
+
+def _where(files: Files) -> str:
+    one = files.folder / files.pattern
+    return str(one if "*" not in files.pattern else files.folder)
+
+
+def _escaped(path: str) -> str:
+    """Spark reads paths as patterns."""
+    return "".join(f"\\{letter}" if letter in "[]{}*?\\" else letter for letter in path)

@@ -1,0 +1,72 @@
+"""CSV and JSON lines in Spark tasks, read by the vehicle engine's own readers.
+
+So a cell means the same on both engines and a bad one is named by file and line; Spark's readers
+would turn it into NULL. A task reads a whole file: many files are read side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+
+from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Schema
+from headway.sources.parquet_file import ARROW_TYPES
+from headway.sources.record import Record
+from headway.sources.recordings import READERS
+from headway.spark.lowering.frame import POSITION_COLUMN
+from headway.spark.lowering.types import SPARK
+
+ROWS = 8192
+Batches = Iterator[Any]
+
+
+def text_schema(schema: Schema) -> StructType:
+    """What :func:`read_text_files` gives."""
+    position = [] if POSITION_COLUMN in schema.names else [StructField(POSITION_COLUMN, LongType())]
+    return StructType(
+        [
+            *(StructField(field.name, SPARK[field.type]) for field in schema.columns),
+            StructField(ARRIVAL_COLUMN, TimestampType()),
+            StructField(VEHICLE_COLUMN, StringType()),
+            *position,
+        ]
+    )
+
+
+def read_text_files(schema: Schema) -> Callable[[Batches], Batches]:
+    """For ``mapInArrow``: rows with a column ``path`` -> the tuples of those files."""
+
+    def read(batches: Batches) -> Batches:
+        for batch in batches:
+            for path in batch.column("path").to_pylist():
+                yield from _tables(local_path(path), schema)
+
+    return read
+
+
+def local_path(path: str) -> Path:
+    return Path(path.removeprefix("file://").removeprefix("file:"))
+
+
+def _tables(path: Path, schema: Schema) -> Batches:
+    kinds = [ARROW_TYPES[field.type] for field in schema.columns]
+    kinds += [ARROW_TYPES[DataType.TIMESTAMP], pa.string(), pa.int64()]
+    names = [field.name for field in schema.columns]
+    names += [ARRIVAL_COLUMN, VEHICLE_COLUMN, POSITION_COLUMN]
+    records: Iterator[Record] = READERS[path.suffix](path, schema)
+    while piece := list(islice(records, ROWS)):
+        rows = [(*one.row, one.arrived_at, one.vehicle, one.number) for one in piece]
+        columns = zip(*rows, strict=True)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        table = dict(zip(names[:-1], arrays[:-1], strict=True))
+        if POSITION_COLUMN not in schema.names:
+            table[POSITION_COLUMN] = arrays[-1]
+        yield pa.RecordBatch.from_pydict(table)
+
+
+

@@ -1,0 +1,202 @@
+"""TGFF, STG and WfCommons files: read, and refused with a place when they are not of the form."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from headway.errors import FileError
+from headway.files.graphs import graph_to_stg, graph_to_tgff, parse_graph
+from headway.model.taskgraph import CycleError, UnknownTaskError
+
+TGFF = """\
+# as TGFF 3.5 writes it
+@HYPERPERIOD 1275
+@TASK_GRAPH 0 {
+\tPERIOD 1275
+
+\tTASK t0_0\tTYPE 1
+\tTASK t0_1\tTYPE 0
+
+\tARC a0_0 \tFROM t0_0  to  t0_1 TYPE 2
+\tHARD_DEADLINE d0_0 ON t0_1 AT 400
+}
+@TASK_GRAPH 1 {
+\tPERIOD 2550
+\tTASK t1_0\tTYPE 1
+}
+@CPU 0 {
+# price
+95.5
+#----------------
+# type  exec_time
+0 61.5
+1 53
+}
+@COMMUN 0 {
+# type exec_time
+2 7.25
+}
+"""
+STG = """\
+         3
+         0          0          0
+         1         20          1          0
+         2          5          1          1
+         3          8          2          1          2
+         4          0          1          3
+# Standard Task Graph Set Project
+"""
+
+
+def test_tgff() -> None:
+    graph = parse_graph(TGFF, "a.tgff").graph
+    found = [(task.name, task.work, task.period, task.deadline) for task in graph.tasks]
+    assert found == [
+        ("t0_0", 53.0, 1275.0, None),
+        ("t0_1", 61.5, 1275.0, 400.0),
+        ("t1_0", 53.0, 2550.0, None),
+    ]
+    assert [(e.sender, e.receiver, e.volume) for e in graph.edges] == [("t0_0", "t0_1", 7.25)]
+
+
+def test_tgff_names_that_stand_in_several_graphs_get_the_graphs_number() -> None:
+    graph = parse_graph(TGFF.replace("t1_0", "t0_0"), "a.tgff").graph
+    assert [task.name for task in graph.tasks] == ["g0_t0_0", "g0_t0_1", "g1_t0_0"]
+
+
+def test_the_tables_of_e3s() -> None:
+    """Columns by name, quantities without a header, rows that are not valid."""
+    text = """\
+@COMMUN_QUANT 0 {
+2 4E3
+}
+@TASK_GRAPH 0 {
+PERIOD 0.0009
+TASK src TYPE 1
+TASK sink TYPE 0
+ARC a FROM src TO sink TYPE 2
+}
+@PROC 0 {
+# price buffered
+33 0
+# type version valid task_time preempt_time
+0 0 1 0.5 0.1
+1 0 0 9 0.1
+}
+@PROC 1 {
+# type version valid task_time preempt_time
+1 0 1 0.25 0.1
+}
+"""
+    graph = parse_graph(text, "e.tgff").graph
+    assert [task.work for task in graph.tasks] == [0.25, 0.5]
+    assert (graph.edges[0].volume, graph.period) == (4000.0, 0.0009)
+
+
+def test_stg_without_and_with_communication_costs() -> None:
+    graph = parse_graph(STG, "s.stg").graph
+    assert [(task.name, task.work) for task in graph.tasks] == [("t1", 20), ("t2", 5), ("t3", 8)]
+    assert [(e.sender, e.receiver) for e in graph.edges] == [
+        ("t1", "t2"),
+        ("t1", "t3"),
+        ("t2", "t3"),
+    ]
+    with_costs = "2\n0 0 0\n1 3 1 0 0\n2 4 1 1 9\n3 0 1 2 0\n"
+    assert parse_graph(with_costs, "s.stg").graph.edges[0].volume == 9
+
+
+WORKFLOW = {
+    "name": "flow",
+    "schemaVersion": "1.5",
+    "workflow": {
+        "specification": {
+            "tasks": [
+                {"id": "a", "name": "A", "parents": [], "children": ["b"], "outputFiles": ["f"]},
+                {"id": "b", "name": "B", "parents": ["a"], "children": [], "inputFiles": ["f"]},
+            ],
+            "files": [{"id": "f", "sizeInBytes": 3_000_000}],
+        },
+        "execution": {"tasks": [{"id": "a", "runtimeInSeconds": 2.5}]},
+    },
+}
+OLD_WORKFLOW = {
+    "name": "flow",
+    "workflow": {
+        "tasks": [
+            {
+                "name": "a",
+                "runtime": 2.5,
+                "files": [{"link": "output", "name": "f", "size": 3_000_000}],
+                "children": ["b"],
+            },
+            {"name": "b", "files": [{"link": "input", "name": "f", "size": 3_000_000}]},
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("workflow", [WORKFLOW, OLD_WORKFLOW])
+@pytest.mark.parametrize("indent", [None, 2, "\t"])
+def test_wfcommons(workflow: dict[str, object], indent: int | str | None) -> None:
+    graph = parse_graph(json.dumps(workflow, indent=indent), "w.json").graph
+    assert [(task.name, task.work) for task in graph.tasks] == [("a", 2.5), ("b", 0.0)]
+    assert [(e.sender, e.receiver, e.volume) for e in graph.edges] == [("a", "b", 3.0)]
+
+
+def test_tgff_and_stg_are_written_too() -> None:
+    graph = parse_graph(STG.replace("2          1          2", "2 1 4 2 7.5"), "s.stg")
+    again = parse_graph(graph_to_stg(graph.graph), "s.stg").graph
+    assert (again.tasks, again.edges) == (graph.graph.tasks, graph.graph.edges)
+    as_tgff = parse_graph(graph_to_tgff(graph.graph), "s.tgff").graph
+    assert [task.work for task in as_tgff.tasks] == [20, 5, 8]
+    assert [edge.volume for edge in as_tgff.edges] == [0, 4, 7.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("", "a.tgff", "a.tgff:1:1: no task graph in this file"),
+        ("@TASK_GRAPH 0 {\nTASK a\n}", "a.tgff", "a.tgff:2:1: no 'TYPE' with a word after it"),
+        ("@TASK_GRAPH 0 {\nTASK a TYPE x\n}", "a.tgff", "a.tgff:2:13: not a type; got 'x'"),
+        ("@TASK_GRAPH 0 {\nTASK a TYPE 0\n", "a.tgff", "a.tgff:2:1: a block is not closed"),
+        ("TASK a TYPE 0\n", "a.tgff", "a.tgff:1:1: outside a block"),
+        (
+            "@TASK_GRAPH 0 {\nTASK a TYPE 0\nTASK a TYPE 0\n}",
+            "a.tgff",
+            "a.tgff:3:6: the task 'a' stands twice; keep one; the other is at line 2, column 6",
+        ),
+        (
+            "@TASK_GRAPH 0 {\nTASK a TYPE 0\nHARD_DEADLINE d ON b AT 3\n}",
+            "a.tgff",
+            "a.tgff:3:20: a deadline on an unknown task; got 'b'",
+        ),
+        ("", "a.stg", "a.stg:1:1: the file is empty"),
+        ("x\n", "a.stg", "a.stg:1:1: not the number of tasks; got 'x'"),
+        ("1\n1 2\n", "a.stg", "a.stg:2:1: a line is too short"),
+        ("1\n1 2 3 4\n", "a.stg", "a.stg:2:5: the number of predecessors does not fit"),
+        ("5\n1 2 0\n", "a.stg", "a.stg:1:1: the number of tasks does not fit the 1 lines"),
+        ('{"workflow": 3}', "a.json", "a.json:1:14: no mapping 'workflow'"),
+        ('{"workflow": {}}', "a.json", "a.json:1:14: no list 'tasks'"),
+        ('{"workflow": {"tasks": [{}]}}', "a.json", "a.json:1:25: no 'id'"),
+        (
+            '{"workflow": {"tasks": [{"id": "a", "runtime": -1}]}}',
+            "a.json",
+            "a.json:1:48: not a number of at least 0",
+        ),
+    ],
+)
+def test_what_is_not_of_the_form(text: str, name: str, message: str) -> None:
+    with pytest.raises(FileError) as caught:
+        parse_graph(text, name)
+    assert str(caught.value).startswith(message)
+
+
+def test_what_is_of_the_form_but_no_graph() -> None:
+    with pytest.raises(UnknownTaskError, match=r"s\.stg:3:7: edges\.t9->t2: unknown task"):
+        parse_graph("2\n1 1 0\n2 1 1 9\n", "s.stg")
+    with pytest.raises(CycleError, match=r"s\.stg:3:7: edges: tasks wait"):
+        parse_graph("2\n1 1 1 2\n2 1 1 1\n", "s.stg")
+    with pytest.raises(UnknownTaskError, match=r"w\.json:1:\d+: edges\.a->x: unknown task"):
+        parse_graph('{"workflow": {"tasks": [{"id": "a", "children": ["x"]}]}}', "w.json")
