@@ -2,9 +2,9 @@
 
     python benchmarks/bench_engine.py [--no-fail] [chain] [decisions] [edf] [memory]
 
-Ratios are to a peer in the same run on the same core (bytewax and SimSo, installed by
-``peers.py`` into ``build/peers``), in CPU time, the fastest of some runs each, so that other load on
-the machine matters little. Ends with 1 if a target is missed, unless ``--no-fail`` is given.
+Ratios are to a peer in the same run on the same core (bytewax and SimSo, installed by ``peers.py``
+into ``build/peers``), in CPU time, the fastest of some runs each, so that other load on the machine
+matters little. Ends with 1 if a target is missed, unless ``--no-fail`` is given.
 See ``docs/engine-benchmarks.md``.
 """
 

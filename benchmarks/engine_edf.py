@@ -61,7 +61,9 @@ def tasks_plan(*, preemptive: bool) -> Plan:
         Source(name=task.name, schema=COLUMNS, rate=Rate(1, task.period * MILLISECOND))
         for task in TASKS
     )
-    return plan_of(Query(name="edf", sources=tuple(sources), steps=tuple(steps), outputs=tuple(outputs)))
+    return plan_of(
+        Query(name="edf", sources=tuple(sources), steps=tuple(steps), outputs=tuple(outputs))
+    )
 
 
 def releases() -> list[Arrival]:

@@ -1,5 +1,5 @@
-"""Memory over long runs: ``python engine_memory.py CASE TUPLES`` prints, as JSON, the resident memory
-(KiB) at every tenth of the run, the most rows that an operator kept, and the CPU seconds.
+"""Memory over long runs: ``python engine_memory.py CASE TUPLES`` prints, as JSON, the resident
+memory (KiB) at every tenth of the run, the most rows that operators kept, and the CPU seconds.
 
 Arrivals come from a generator, outputs and trace are not kept. One process a case, so that no case
 sees what another left behind.

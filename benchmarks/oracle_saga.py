@@ -6,18 +6,21 @@ SAGA (anrg-saga) is kept out of Headway's environment; run this in one of its ow
     build/saga-venv/bin/python benchmarks/oracle_saga.py            # the fixture
     build/saga-venv/bin/python benchmarks/oracle_saga.py --time     # how long 50 tasks on 4 take
 
-Weights are such that no two finish times are equal: SAGA keeps its nodes in a set and breaks ties
-by its order. Its mean communication time counts every node with itself, at no time; Headway's HEFT
-follows it with ``Mean.TIME_WITH_SELF``."""
+No two rates are equal, and hardly ever two finish times: SAGA keeps its nodes in a set and breaks
+ties by its order. Its mean communication time counts every node with itself, at no time; Headway's
+HEFT follows it with ``Mean.TIME_WITH_SELF``."""
 
 from __future__ import annotations
 
 import json
+import logging
 import random
 import sys
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+
+logging.disable(logging.WARNING)  # SAGA tells of every source and sink it adds
 
 FIXTURE = Path(__file__).parents[1] / "tests" / "fixtures" / "saga_heft.json"
 
@@ -35,7 +38,7 @@ def instance(generator: random.Random, tasks: int, processors: int) -> dict[str,
     return {
         "costs": [number(5, 30) for _ in range(tasks)],
         "edges": edges,
-        "rates": [number(0.5, 2) for _ in range(processors)],
+        "rates": [rate / 1000 for rate in generator.sample(range(500, 2000), processors)],
         "speeds": [
             [one, other, number(0.5, 4)]
             for one in range(processors)

@@ -26,7 +26,9 @@ def headway(*arguments: str | Path) -> Result:
 
 
 def run(query: Path, recording: Path, output: Path, *options: str | Path) -> Result:
-    return headway("run", query, "--input", recording, "--output", output, *options)
+    """In the vehicle engine, unless the options say otherwise."""
+    named = ("--engine", "vehicle", "--input", recording, "--output", output)
+    return headway("run", query, *named, *options)
 
 
 def summary_of(output: Path) -> dict[str, Any]:

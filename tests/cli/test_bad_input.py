@@ -238,3 +238,23 @@ def test_what_a_file_says_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert outcome.code == 2
     assert "\x1b" not in outcome.err
     assert len(outcome.problems) == 1
+
+
+@pytest.mark.parametrize("selectivity", [0.5, 1.0])
+def test_a_query_with_more_ways_than_numbers_count(tmp_path: Path, selectivity: float) -> None:
+    """Each stage doubles the tuples one arrival can cause: 2 to the power of 1,100 in the end."""
+    lines = ["query: deep", "sources: {s: {schema: {v: int}, rate: 1 per 1 s}}", "operators:"]
+    before = "s"
+    for number in range(1_100):
+        lines += [
+            f"  {name}{number}: {{filter: v > 0, from: {before}, cost: 1 ns}}" for name in "ab"
+        ]
+        before = f"u{number}"
+        union = f"[a{number}, b{number}]"
+        lines.append(f"  {before}: {{union: {union}, cost: 1 ns, selectivity: {selectivity}}}")
+    lines.append(f"outputs: {{o: {{from: {before}, deadline: 1 s}}}}")
+    query = tmp_path / "query.yaml"
+    query.write_text("\n".join(lines))
+    outcome = headway("compile", query, "--vehicle", EXAMPLES / "hello" / "vehicle.yaml")
+    assert outcome.code == (1 if selectivity == 0.5 else 2)
+    assert "Traceback" not in outcome.err

@@ -198,8 +198,8 @@ CASES: dict[str, tuple[Query, list[str]]] = {
     "most outputs below the mean": (
         with_operator(selectivity=2.0),
         [
-            "operators.a.most_outputs: the most outputs of one input are below the mean; got 1 with "
-            "a selectivity of 2.0; raise most_outputs or lower selectivity"
+            "operators.a.most_outputs: the most outputs of one input are below the mean; got 1 "
+            "with a selectivity of 2.0; raise most_outputs or lower selectivity"
         ],
     ),
     "join of one stream": (

@@ -169,8 +169,10 @@ def random_recording(
                 continue
             arrived = start + draw.randint(0, 5) * 1000
             for _ in range(draw.randint(1, most)):
-                arrived += draw.choice((0, 0, 500, 1000, 1000, 2500, draw.randint(0, 12_000)))
-                age = draw.choice((0, 0, 1000, 3000, draw.randint(0, 12_000), -2000))
+                # Mostly on a grid, so that instants are shared and borders of windows are met.
+                arrived += draw.choice((0, 0, 500, 1000, 1000, 2500, draw.randint(0, 24) * 500))
+                age = draw.choice((0, 0, 1000, 3000, draw.randint(0, 24) * 500, -2000))
+                age += draw.choice((0, 0, 0, 0, draw.randint(-9, 9)))
                 row = (arrived - age, draw.choice((0, 1, 2, None)), _value(draw))
                 found.append(Tuple(f"car{number}", source.name, arrived, row))
     return Recording(tuple(found))

@@ -310,7 +310,8 @@ def _instants(
             shift = draw.choice((0, rate.jitter, draw.randint(0, rate.jitter)))
         instant = (ideal + shift) // MICROSECOND * MICROSECOND
         found.append(max(instant, ideal))
-        silent = way == "sporadic" and gap is not None and draw.random() < 0.3
-        step = draw.randint(rate.period, max(gap - rate.jitter, rate.period)) if silent else 0
+        step = rate.period
+        if way == "sporadic" and gap is not None and draw.random() < 0.3:
+            step = draw.randint(rate.period, max(gap - rate.jitter, rate.period))
         ideal += max(step // MICROSECOND * MICROSECOND, rate.period)
     return sorted(found)

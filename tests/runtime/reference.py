@@ -38,7 +38,7 @@ class Reference:
 
     def run(self, arrivals: Sequence[Arrival]) -> Reference:
         for _, name, row in arrivals:
-            newest = self._newest.get(name, row[0])
+            newest: int = self._newest.setdefault(name, row[0])
             late = row[0] < newest - self._graph.sources[name].lateness // 1000
             self._newest[name] = max(newest, row[0])
             self._appear(name, row, late)

@@ -27,9 +27,24 @@ def compiled(query: Query, vehicle: Vehicle) -> Plan:
 
 
 def run(
-    plan: Plan, arrivals: Iterable[Arrival], policy: str | Policy = "s-edf", **options: bool
+    plan: Plan,
+    arrivals: Iterable[Arrival],
+    policy: str | Policy = "s-edf",
+    *,
+    charged: bool = True,
+    partitioned: bool = False,
+    batching: bool = False,
+    keep_trace: bool = True,
 ) -> RunResult:
-    return Engine(plan=plan, policy=policy, **options).run(arrivals)
+    engine = Engine(
+        plan=plan,
+        policy=policy,
+        charged=charged,
+        partitioned=partitioned,
+        batching=batching,
+        keep_trace=keep_trace,
+    )
+    return engine.run(arrivals)
 
 
 class Slot(NamedTuple):

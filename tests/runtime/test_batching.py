@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 from tests.compile.build import one_node
-from tests.runtime.support import compiled, in_order, run
+from tests.runtime.support import compiled, in_order
 
 from headway.compile.compilation import Compilation
 from headway.compile.judge import batches
@@ -18,15 +18,15 @@ from headway.compile.judge.batches import batch_budget
 from headway.errors import InputError, PlacementError
 from headway.model.arrival import Rate
 from headway.model.cost import Cost
-from headway.model.expression import Column, Sql
+from headway.model.expression import Column, PythonCall, Sql
 from headway.model.operators import Filter, Input, Map, Operator, Union
 from headway.model.plan import Plan
 from headway.model.query import Output, Query, Source
-from headway.model.schema import schema
+from headway.model.schema import DataType, schema
 from headway.model.time import MICROSECOND, MILLISECOND
 from headway.runtime import engine
 from headway.runtime.backlog import Backlog
-from headway.runtime.engine import RunResult
+from headway.runtime.engine import Engine, RunResult
 from headway.runtime.kernel import Arrival
 from headway.runtime.operators.base import Row
 from headway.runtime.trace import EventKind
@@ -50,7 +50,7 @@ def sensor(
 def chain(stream: str, operators: int, cost: int) -> list[Operator]:
     found: list[Operator] = []
     for place in range(operators):
-        inputs, stream = (Input("input", stream),), f"{stream}{place}"
+        inputs, stream = (Input("input", stream),), f"{stream}_{place}"
         columns = (Column("v", Sql("v + 1")),)
         found.append(Map(name=stream, inputs=inputs, cost=Cost(cost), columns=columns, keep=True))
     return found
@@ -62,9 +62,7 @@ def chains(*parts: tuple[Source, int, int, int]) -> Plan:
     outputs = []
     for source, operators, cost, deadline in parts:
         steps += chain(source.name, operators, cost)
-        outputs.append(
-            Output(name=f"out_{source.name}", stream=steps[-1].name, deadline=deadline)
-        )
+        outputs.append(Output(name=f"out_{source.name}", stream=steps[-1].name, deadline=deadline))
     query = Query(
         name="chains",
         sources=tuple(part[0] for part in parts),
@@ -98,7 +96,9 @@ def random_query(draw: random.Random) -> Query:
     for index in range(draw.randint(1, 8)):
         name, cost = f"o{index}", Cost(draw.choice((5, 10, 20, 50, 100, 400)) * US)
         kind = draw.choice(("filter", "filter", "map", "map", "map", "union"))
-        stream = draw.choice(list(unread) or streams) if draw.random() < 0.7 else draw.choice(streams)
+        stream = (
+            draw.choice(list(unread) or streams) if draw.random() < 0.7 else draw.choice(streams)
+        )
         only = (Input("input", stream),)
         if kind == "union" and len(streams) > 1:
             other = draw.choice([one for one in streams if one != stream])
@@ -125,6 +125,11 @@ def random_query(draw: random.Random) -> Query:
     )
 
 
+def cheaper(operator: Operator) -> Operator:
+    assert operator.cost is not None
+    return replace(operator, cost=Cost(max(1, operator.cost.base // 2)))
+
+
 def safe_plan(draw: random.Random) -> Plan | None:
     """A random plan whose promises hold, its costs lowered until they do."""
     query = random_query(draw)
@@ -137,8 +142,7 @@ def safe_plan(draw: random.Random) -> Plan | None:
             plan = None
         if plan is not None and plan.verdict is not None and plan.verdict.safe:
             return plan
-        cheaper = (replace(o, cost=Cost(max(1, (o.cost or Cost(0)).base // 2))) for o in query.steps)
-        query = replace(query, steps=tuple(cheaper))
+        query = replace(query, steps=tuple(cheaper(operator) for operator in query.operators))
     return None
 
 
@@ -158,6 +162,10 @@ def arrivals_of(draw: random.Random, query: Query, until: int = 40 * MS) -> Sequ
             time += rate.period + draw.choice((0, 0, 0, draw.randint(0, 3000) * US))
     draw.shuffle(found)
     return in_order(found)
+
+
+def run(plan: Plan, arrivals: Iterable[Arrival], *, batching: bool = False) -> RunResult:
+    return Engine(plan=plan, batching=batching).run(arrivals)
 
 
 def misses(result: RunResult) -> dict[str, int]:
@@ -254,7 +262,7 @@ def test_plans_without_promises_have_no_batches() -> None:
 def test_only_s_edf_has_batches() -> None:
     plan = chains((sensor("s", 10, 5 * MS), 1, 10 * US, 3 * MS))
     with pytest.raises(InputError, match="batches need the policy s-edf"):
-        run(plan, [], "fifo+", batching=True)
+        Engine(plan=plan, policy="fifo+", batching=True).run([])
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -285,13 +293,15 @@ def test_the_budget_is_the_largest_up_to_a_factor_of_two(seed: int) -> None:
 
 def longer_than_the_budget() -> tuple[Plan, list[Arrival]]:
     """A train of 1 ms beside a deadline of 0.3 ms: it must stay preemptible between operators."""
-    plan = chains((sensor("a", 10, 20 * MS), 10, 100 * US, 50 * MS), (sensor("b", 1, 5 * MS), 1, 10 * US, 300 * US))  # fmt: skip
+    urgent = (sensor("b", 1, 5 * MS), 1, 10 * US, 300 * US)
+    plan = chains((sensor("a", 10, 20 * MS), 10, 100 * US, 50 * MS), urgent)
     return plan, [*burst("a", 0, 10), *burst("b", 450 * US, 1), *burst("b", 6450 * US, 1)]
 
 
 def held_up_by_a_burst() -> tuple[Plan, list[Arrival]]:
     """An urgent tuple arrives when a long batch could just have begun."""
-    plan = chains((sensor("a", 50, 20 * MS), 1, 100 * US, 50 * MS), (sensor("b", 1, 5 * MS), 1, 10 * US, 900 * US))  # fmt: skip
+    urgent = (sensor("b", 1, 5 * MS), 1, 10 * US, 900 * US)
+    plan = chains((sensor("a", 50, 20 * MS), 1, 100 * US, 50 * MS), urgent)
     return plan, [*burst("a", 0, 50), *burst("b", 150 * US, 1)]
 
 
@@ -370,19 +380,21 @@ def test_tuples_leave_in_the_order_of_single_scheduling() -> None:
     assert batches_in(batched) == [30]
 
 
-def test_a_failing_expression_costs_its_tuple_only() -> None:
-    where = Sql("100 / v > 0")
+def test_a_failing_function_costs_its_tuple_only() -> None:
+    logarithm = PythonCall("math:log", ("v",), DataType.DOUBLE)  # of 0 it raises
+    columns, only = (Column("v", logarithm),), (Input("input", "s"),)
     query = Query(
         name="fails",
         sources=(sensor("s", 20, 10 * MS),),
-        steps=(Filter(name="f", inputs=(Input("input", "s"),), cost=Cost(10 * US), where=where),),
+        steps=(Map(name="f", inputs=only, cost=Cost(10 * US), columns=columns, keep=True),),
         outputs=(Output(name="out", stream="f", deadline=9 * MS),),
     )
     plan = compiled(query, one_node(query))
     single, batched = run(plan, burst("s", 0, 20)), run(plan, burst("s", 0, 20), batching=True)
     assert dropped(batched) == dropped(single)
     assert tuples(batched) == tuples(single)
-    assert len(batched.outputs["out"]) + sum(ran(batched)["f"]) >= 20
+    assert [(one.where, one.kind) for _, one in batched.side.dropped] == [("f", "failed")]
+    assert len(batched.outputs["out"]) == 19
 
 
 # -------------------------------------------------------------------- the backlog alone

@@ -102,8 +102,8 @@ def test_fifo_beats_pcs(given: str, batches: bool) -> None:
 
 
 def test_mc_is_like_fifo_on_input_1() -> None:
-    """With batches: the same up to six tuples, and over all N nearer to FIFO+ than to PCS... or as
-    near: at 7 to 12 it loses the first batch too, because the second one's o1 goes before it."""
+    """With batches the same up to five tuples. Over all N it is within 0.1: at 7 to 12 it loses the
+    first batch too, because o1 of the second goes before it."""
     for tuples in range(1, 6):
         assert ratio("mc+", "input1", tuples, batches=True) == ratio(
             "fifo+", "input1", tuples, batches=True

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import typer
-from click.core import ParameterSource
 
 from headway.errors import InputError, Problem
 
@@ -27,13 +26,18 @@ SPARK_ONLY = frozenset(
 
 def refuse_strangers(context: typer.Context, names: Collection[str], belongs: str) -> None:
     """InputError for each option that was typed and belongs to the other engine."""
-    typed = [
-        name
-        for name in context.params
-        if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    ]
+    typed = [name for name in context.params if name in names and _typed(context, name)]
     if typed:
         raise InputError(
-            Problem(f"--{name.replace('_', '-')} belongs to {belongs}", want="leave it out, or choose that engine")
+            Problem(
+                f"--{name.replace('_', '-')} belongs to {belongs}",
+                want="leave it out, or choose that engine",
+            )
             for name in typed
         )
+
+
+def _typed(context: typer.Context, name: str) -> bool:
+    """By its name: which click this is, typer's or another, depends on the version."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

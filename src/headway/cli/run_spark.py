@@ -64,7 +64,9 @@ class SparkOptions:
         }
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
-                raise InputError(f"{name} is for --mode stream; a batch is a replay of all there is")
+                raise InputError(
+                    f"{name} is for --mode stream; a batch replays all there is"
+                )
 
     @property
     def data(self) -> dict[str, Any]:
@@ -191,6 +193,5 @@ def _explained(
     yield table(spark_tables.outputs(run))
     yield sentence(spark_tables.verdict(run))
     yield spark_tables.speed(run)
-    for note in run.notes:
-        yield note
+    yield from run.notes
     yield f"wrote {output}"

@@ -35,8 +35,8 @@ TABLE_4 = {
     "n9": (27, 18, 22),
     "n10": (30, 20, 24),
 }
-"""n1 and n2 are alike in all but their names. The published holes are those of a schedule that takes
-n2 first, so it is listed first."""
+"""n1 and n2 differ in nothing but their names. The published holes are those of a schedule that
+takes n2 first, so it is listed first."""
 FIGURE_3 = {
     "n1": ("n4", "n5"),
     "n2": ("n4", "n5"),

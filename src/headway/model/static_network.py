@@ -5,6 +5,7 @@ bus. A message takes the links of one route, in order; a link carries one messag
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -132,12 +133,8 @@ def check_network(network: Network) -> None:
         raise GraphError(Problem("the network has no processors", at=network.name))
     vertices = [*network.processor_names, *(switch.name for switch in network.switches)]
     links = [link.name for link in network.links]
-    twice = [
-        name
-        for names in (vertices, links)
-        for name in dict.fromkeys(names)
-        if names.count(name) > 1
-    ]
+    counted = (*Counter(vertices).items(), *Counter(links).items())
+    twice = [name for name, count in counted if count > 1]
     if twice:
         raise GraphError(Problem("this name is given twice", at=name) for name in twice)
     slow = [*_wrong_speeds(network)]

@@ -6,6 +6,7 @@ read."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -127,7 +128,7 @@ def check_task_graph(graph: TaskGraph) -> None:
     names = [task.name for task in graph.tasks]
     if not names:
         raise GraphError(Problem("the graph has no tasks", at=graph.name, want="give at least one"))
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise GraphError(Problem("this task is given twice", at=f"tasks.{name}") for name in twice)
     unknown = list(_unknown_tasks(graph))

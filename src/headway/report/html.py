@@ -9,6 +9,9 @@ from headway.report.page_style import PAGE_CSS
 from headway.report.plan_tables import Table
 from headway.report.text import plain
 
+WIDE = 5
+"""Tables of more columns become cards on a phone."""
+
 
 def escaped(text: str) -> str:
     return escape(plain(text))
@@ -36,11 +39,15 @@ def section_table(table: Table) -> str:
     )
     rows = "\n".join(
         "<tr>"
-        + "".join(f"<td{kind}>{escaped(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+        + "".join(
+            f'<td{kind} data-label="{escaped(header)}">{escaped(cell)}</td>'
+            for header, cell, kind in zip(table.headers, row, kinds, strict=True)
+        )
         + "</tr>"
         for row in table.rows
     )
+    wide = ' class="wide"' if len(table.headers) > WIDE else ""
     return (
-        f'<section><h2>{escaped(table.title)}</h2>\n<div class="scroll"><table><thead><tr>{head}'
-        f"</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div></section>"
+        f'<section><h2>{escaped(table.title)}</h2>\n<div class="scroll">'
+        f"<table{wide}><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div></section>"
     )

@@ -45,6 +45,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         plain |= {"proven": optimum.proven, "seconds": round(optimum.seconds, 3)}
     if outcome.hyperperiod is not None:
         plain["hyperperiod"] = float(outcome.hyperperiod)
+        plain["repeats"] = outcome.repeats
     if outcome.exits:
         plain["exits"] = [
             {

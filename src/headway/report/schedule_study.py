@@ -25,11 +25,14 @@ class Outcome:
     exits: tuple[ExitAnswer, ...] = ()
     optimum: Optimum | None = None
     hyperperiod: Fraction | None = None
+    repeats: bool = True
+    """whether the schedule can start again every hyperperiod"""
 
     @property
     def sound(self) -> bool:
-        """Whether there is a schedule, and it meets every deadline."""
-        return self.metrics is not None and all(answer.met for answer in self.exits)
+        """Whether there is a schedule that meets every deadline, over and over."""
+        met = all(answer.met for answer in self.exits)
+        return self.metrics is not None and met and self.repeats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +77,8 @@ def remark(outcome: Outcome) -> str:
     if outcome.optimum is not None:
         proven = outcome.optimum.proven
         words.append("proven optimal" if proven else f"gap at most {percent(outcome.optimum.gap)}")
+    if not outcome.repeats:
+        words.append("cannot start again after a hyperperiod")
     missed = [answer.task for answer in outcome.exits if not answer.met]
     if missed:
         words.append(f"deadline missed: {', '.join(missed)}")

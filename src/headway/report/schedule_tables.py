@@ -50,12 +50,13 @@ def intervals(study: Study, outcome: Outcome) -> Table:
         least = min(interval.makespan for interval in found[MOST_INTERVALS:])
         more = f"… {len(found) - MOST_INTERVALS} more"
         rows.append([more, f"{time_text(least / study.unit)} or more"])
-    title = f"Schedules of {outcome.result.algorithm} over α"
-    return Table(title=title, headers=["α", "Makespan"], rows=rows, numeric=(1,))
+    title = f"{outcome.result.algorithm} over α"
+    return Table(title=title, headers=["For α in", "Makespan"], rows=rows, numeric=(1,))
 
 
 def exits(study: Study, outcome: Outcome) -> Table:
-    """Deadlines and whether they are met."""
+    """Deadlines and whether they are met; nothing when there is only the period, and it is met."""
+    own = any(task.deadline is not None for task in study.graph.tasks)
     rows = [
         [
             answer.task,
@@ -66,6 +67,7 @@ def exits(study: Study, outcome: Outcome) -> Table:
             sign(answer.met),
         ]
         for answer in outcome.exits
+        if own or outcome.hyperperiod is not None or not answer.met
     ]
     headers = ["Exit", "Deadline", "Worst response", "Executions", "Missed", "Met"]
     title = f"Deadlines under {outcome.result.algorithm}"

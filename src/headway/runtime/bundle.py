@@ -20,12 +20,11 @@ from headway.errors import FileError, Place, Problem, QueryError
 from headway.model.expression import PythonCall
 from headway.model.plan import Plan
 from headway.runtime.bundle_main import MAIN
+from headway.runtime.distributed.deployment import DEPLOYMENT, FIRST_PORT, deployment_of
 from headway.runtime.distributed.node_slice import NodeSlice, slice_to_json
 from headway.runtime.distributed.slicing import slices_of
 from headway.runtime.modules import OWN, Modules, modules_of
 
-FIRST_PORT = 47100
-DEPLOYMENT = "deployment.json"
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 _COMMAND = "headway.runtime.distributed.command"
 _OF_KIND = {
@@ -65,7 +64,8 @@ def write_build(
     first_port: int = FIRST_PORT,
 ) -> list[Path]:
     """Writes the executables and ``deployment.json``; FileError when that cannot be done."""
-    deployment = json.dumps(_deployment(plan, policy, built, first_port), indent=1) + "\n"
+    parts = [(one.part, one.requires) for one in built]
+    deployment = json.dumps(deployment_of(plan, policy, parts, first_port), indent=1) + "\n"
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -191,35 +191,3 @@ def _requirement(package: str) -> str:
     except PackageNotFoundError:
         wanted = []
     return next((one for one in wanted if one.partition(";")[0].startswith(package)), package)
-
-
-def _deployment(
-    plan: Plan, policy: str, built: list[Executable], first_port: int
-) -> dict[str, Any]:
-    return {
-        "query": plan.query.name,
-        "policy": policy,
-        "fingerprint": built[0].part.fingerprint if built else "",
-        "nodes": {
-            executable.part.node: {
-                "address": f"127.0.0.1:{first_port + place}",
-                "executable": executable.name,
-                "sources": list(executable.part.own_sources),
-                "outputs": [output.name for output in executable.part.plan.query.outputs],
-                "requires": list(executable.requires),
-            }
-            for place, executable in enumerate(built)
-        },
-        "start_order": _start_order([executable.part for executable in built]),
-    }
-
-
-def _start_order(parts: list[NodeSlice]) -> list[str]:
-    """Receivers before senders, unless they send to each other; else the plan's order."""
-    order: list[str] = []
-    waiting = {part.node: {receiver for _, receiver in part.sends} for part in parts}
-    while waiting:
-        free = [node for node, receivers in waiting.items() if receivers <= set(order)]
-        order.append(free[0] if free else next(iter(waiting)))
-        del waiting[order[-1]]
-    return order

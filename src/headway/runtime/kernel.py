@@ -304,57 +304,52 @@ class Kernel(Core):
                 return
             waiting.pop(processor.index, None)
             job = heappop(ready)
+            _, number, unit, port, row, root, late, given, flight, slots, _ = job
             self.decisions += 1
             start = self.now + processor.decision_cost + processor.penalty
             processor.penalty = 0
-            unit = job.unit
             whole = unit.whole
-            if (
-                whole is not None
-                and job.slots is None
-                and job.given is None
-                and self._quiet(processor, start + unit.cost)
-            ):
-                row, ran = whole.count(job.row)
+            fresh = whole is not None and slots is None and given is None
+            if fresh and self._quiet(processor, start + unit.cost):
+                assert whole is not None
+                result, ran = whole.count(row)
                 unit.ran[ran] += 1
                 self.now = end = start + unit.spent[ran]
                 if self._record:
                     place = processor.places[processor.free[0]]
-                    self._record((RUN, start, end, unit.node, place, unit.name, job.number, 0, ran))
-                if row is not None:
-                    self.pass_on(self._exits[unit.index], row, job.root, job.late)
+                    self._record((RUN, start, end, unit.node, place, unit.name, number, 0, ran))
+                if result is not None:
+                    self.pass_on(self._exits[unit.index], result, root, late)
                 elif whole.side:
                     self.take_side(whole.take_side())
-                if job.flight is not None:
-                    self.land(job.flight)
+                if flight is not None:
+                    self.land(flight)
                 continue
             core = processor.free.pop()
-            if job.given is BACKLOG:
+            if given is BACKLOG:
                 self._run_batch(processor, core, job, start)
                 continue
-            if job.slots is not None:
+            if slots is not None:
                 self._instant(EventKind.RESUME, processor, core, job)
-            elif whole is not None and job.given is None:
-                course = Course(*whole.count(job.row))
+            elif fresh:
+                assert whole is not None
+                course = Course(*whole.count(row))
                 job = _ready(Ready, (*job[:SLOTS], course, None))
             else:
-                slots = self.slots(unit, job.port, job.row, job.root, job.late, job.given)
+                slots = self.slots(unit, port, row, root, late, given)
                 job = job._replace(slots=slots, slot=next(slots))
             self._step(processor, core, job, start)
 
     def _quiet(self, processor: Processor, end: int) -> bool:
         """Whether nothing else happens before ``end``, nor at it but arrivals."""
+        if end > self._next_arrival or self._waiting or processor.cores > 1:
+            return False
         events = self._events
-        return (
-            end <= self._next_arrival
-            and not (events and events[0][0] <= end)
-            and not self._waiting
-            and processor.cores == 1
-        )
+        return not events or events[0][0] > end
 
     def _step(self, processor: Processor, core: int, job: Ready, start: int) -> None:
         """Runs the job's operators one by one while nothing can happen before their end."""
-        if type(job.slots) is Course:
+        if isinstance(job.slots, Course):
             self._follow(processor, core, job, job.slots, start)
             return
         while True:

@@ -49,7 +49,7 @@ def open_run(plan: Plan, checkpoint: Path, output: Path, *, holds: bool) -> Run:
         return run
     if there["query"] != query:
         raise _refused(checkpoint, "the checkpoint is of another query, or of another kind of run",
-                       want=f"use the query and options it was made with, or {_AFRESH}")  # fmt: skip
+                       want=f"use its own query and options, or {_AFRESH}")  # fmt: skip
     if written is None or written["run"] != there["run"]:
         raise _refused(
             output,

@@ -38,7 +38,8 @@ def refuse_below_floor(plan: Plan) -> None:
             "or --mode batch for a recording",
         )
         for output in plan.query.outputs
-        if output.deadline is not None and output.deadline < (floor := floor_of(plan, output.stream))
+        if output.deadline is not None
+        and output.deadline < (floor := floor_of(plan, output.stream))
     ]
     if problems:
         raise UnsupportedError(problems)

@@ -1,8 +1,8 @@
 """Recordings as DataFrames: a file ``NAME.parquet|csv|jsonl`` for each source, or a folder ``NAME``
 of such files.
 
-Both can be read as a batch or as a stream (each file once, in the order they appear), and both again
-from the beginning, which is what makes restarts exact.
+Both can be read as a batch or as a stream (each file once, in the order they appear), and both
+again from the beginning, which is what makes restarts exact.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from headway.errors import FileError, Place, Problem
 from headway.model.query import Source
+from headway.sources.record import ARRIVAL_FIELD, VEHICLE_FIELD
 from headway.sources.recordings import READERS, find_file
 from headway.spark.columns import conformed
 from headway.spark.lowering.types import SPARK
@@ -72,7 +73,9 @@ def _folder(folder: Path, source: Source, streaming: bool) -> Files:
     return Files(source, folder, f"*{suffix}", suffix)
 
 
-def read_batch(spark: SparkSession, folder: Path, sources: Iterable[Source]) -> dict[str, DataFrame]:
+def read_batch(
+    spark: SparkSession, folder: Path, sources: Iterable[Source]
+) -> dict[str, DataFrame]:
     """All tuples there are, by source."""
     return {source.name: _batch(spark, find_files(folder, source)) for source in sources}
 
@@ -98,9 +101,7 @@ def read_stream(
     """The files that are there and those that will come, by source; ``files_per_batch`` of each
     at a time."""
     return {
-        source.name: _stream(
-            spark, find_files(folder, source, streaming=True), files_per_batch
-        )
+        source.name: _stream(spark, find_files(folder, source, streaming=True), files_per_batch)
         for source in sources
     }
 
@@ -124,10 +125,8 @@ def _file_schema(spark: SparkSession, files: Files) -> StructType:
     paths = files.paths()
     if paths:
         return spark.read.parquet(_escaped(str(paths[0].absolute()))).schema
-    whole = StructType()
-    for field in files.source.schema.columns:
-        whole = whole.add(field.name, SPARK[field.type])
-    return whole.add("arrived_at", "timestamp").add("vehicle", "string")
+    columns = (*files.source.schema.columns, ARRIVAL_FIELD, VEHICLE_FIELD)
+    return StructType([StructField(field.name, SPARK[field.type]) for field in columns])
 
 
 def _where(files: Files) -> str:

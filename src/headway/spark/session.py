@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,12 +73,33 @@ def owned_session(
     from pyspark.sql import SparkSession
 
     ran_before = SparkSession.getActiveSession() is not None
-    session = spark_session(master, app_name, conf)
+    with _quiet_java() if not ran_before else nullcontext():
+        session = spark_session(master, app_name, conf)
     try:
         yield session
     finally:
         if not ran_before:
             session.stop()
+
+
+@contextmanager
+def _quiet_java() -> Iterator[None]:
+    """Java, and the Python workers that it starts, write what they have to say into a file that is
+    gone at the end: errors reach users as exceptions, the rest is noise. When Java does not even
+    start, the end of it is shown."""
+    sys.stderr.flush()
+    terminal = os.dup(2)
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            log.seek(0)
+            os.write(terminal, log.read()[-4000:])
+            raise
+        finally:
+            os.dup2(terminal, 2)
+            os.close(terminal)
 
 
 def session_conf(master: str, conf: Mapping[str, str]) -> dict[str, str]:

@@ -67,6 +67,3 @@ def _tables(path: Path, schema: Schema) -> Batches:
         if POSITION_COLUMN not in schema.names:
             table[POSITION_COLUMN] = arrays[-1]
         yield pa.RecordBatch.from_pydict(table)
-
-
-

@@ -7,15 +7,16 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
+from headway.model.exact import Number
 from headway.model.static_network import Link, Network, Processor, Switch, Switching
 from headway.model.taskgraph import Edge, Task, TaskGraph
 from headway.schedule.static import Instance, Options, Result, violations
 
-NUMBERS = st.one_of(
+NUMBERS: st.SearchStrategy[Number] = st.one_of(
     st.integers(1, 20),
     st.sampled_from([0.5, 2.5, Fraction(7, 3), 0.1]),
 )
-SPEEDS = st.sampled_from([1, 2, 3, 0.5, Fraction(2, 3)])
+SPEEDS: st.SearchStrategy[Number] = st.sampled_from([1, 2, 3, 0.5, Fraction(2, 3)])
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,10 @@ def networks(draw: st.DrawFn) -> Network:
         for number in range(1, len(joined))
     ]
     if len(joined) > 2:
-        for _ in range(draw(st.integers(0, 2))):
-            ends.append(tuple(draw(st.permutations(joined))[: draw(st.integers(2, 3))]))
+        ends += [
+            tuple(draw(st.permutations(joined))[: draw(st.integers(2, 3))])
+            for _ in range(draw(st.integers(0, 2)))
+        ]
     return Network(
         processors=tuple(Processor(name=name, rate=draw(SPEEDS)) for name in processors),
         switches=tuple(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.schedule.static.cases import FACTS, paper_graph, paper_network, paper_options
 
 from headway.model.static_schedule import Schedule
 from headway.schedule.static import (
@@ -21,7 +22,6 @@ from headway.schedule.static import (
 )
 from headway.schedule.static.orders import priorities_a, priorities_b
 from headway.schedule.static.ranks import Ranks, processor_speeds
-from tests.schedule.static.cases import FACTS, paper_graph, paper_network, paper_options
 
 SHARED = Path(__file__).parents[4] / "shared" / "golden" / "hvlb_fig5.json"
 TASKS = tuple(FACTS["computation_times"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.schedule.static.cases import paper_graph, paper_network, topcuoglu
 
 from headway.schedule.static import (
     ExactAlpha,
@@ -19,7 +20,6 @@ from headway.schedule.static import (
 )
 from headway.schedule.static.heft import Heft
 from headway.schedule.static.insertion import Mean, MeanCosts
-from tests.schedule.static.cases import paper_graph, paper_network, topcuoglu
 
 ALONE = Options(contention=False)
 TABLE_4 = {

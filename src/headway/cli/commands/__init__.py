@@ -7,6 +7,7 @@ from collections.abc import Callable
 from headway.cli.commands.build import build
 from headway.cli.commands.check import check
 from headway.cli.commands.compile import compile_
+from headway.cli.commands.fleet import fleet
 from headway.cli.commands.policies import policies
 from headway.cli.commands.run import run
 from headway.cli.commands.schedule import schedule
@@ -16,6 +17,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compile": compile_,
     "check": check,
     "run": run,
+    "fleet": fleet,
     "build": build,
     "schedule": schedule,
     "policies": policies,

@@ -11,7 +11,8 @@ import typer
 from headway.cli.run_plan import runnable_plan
 from headway.cli.screen import show, table, write
 from headway.report.plan_tables import Table
-from headway.runtime.bundle import FIRST_PORT, Executable, build_executables, write_build
+from headway.runtime.bundle import Executable, build_executables, write_build
+from headway.runtime.distributed.deployment import FIRST_PORT
 
 
 def build(

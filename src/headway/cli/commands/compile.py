@@ -12,6 +12,7 @@ from rich.console import RenderableType
 
 from headway.cli.exit_codes import ExitCode
 from headway.cli.outputs import write_files
+from headway.cli.placement import LEAST_TRAFFIC, placed_by_schedule
 from headway.cli.places import placed
 from headway.cli.screen import heading, sentence, show, table, write, write_problem
 from headway.compile import compile_query
@@ -40,6 +41,13 @@ def compile_(
             metavar="DIR", help="write plan.json, plan.html and plan.svg into this folder"
         ),
     ] = None,
+    placement: Annotated[
+        str,
+        typer.Option(
+            metavar="WAY",
+            help=f"'{LEAST_TRAFFIC}', or a static schedule's: hvlb-cc, heft, … (headway schedule)",
+        ),
+    ] = LEAST_TRAFFIC,
     json: Annotated[
         bool, typer.Option("--json", help="print the plan as JSON instead of tables")
     ] = False,
@@ -60,6 +68,8 @@ def compile_(
     loaded_vehicle = load_vehicle(vehicle) if vehicle is not None else None
     with placed(loaded, loaded_vehicle):
         plan = compile_query(loaded.query, loaded_vehicle.vehicle if loaded_vehicle else None)
+        if placement != LEAST_TRAFFIC:
+            plan = placed_by_schedule(loaded.query, plan, placement)
     if loaded_vehicle is not None:
         for problem in unused_pins(plan, loaded_vehicle):
             write_problem(f"note: {problem}")

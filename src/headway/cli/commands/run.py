@@ -66,7 +66,9 @@ def run(
     ] = None,
     late_ok: Annotated[
         bool,
-        typer.Option("--late-ok", help="Spark, stream: deadlines too short for Spark may be missed"),
+        typer.Option(
+            "--late-ok", help="Spark, stream: deadlines too short for it may pass"
+        ),
     ] = False,
     format: Annotated[
         str, typer.Option(metavar="NAME", help="Spark: parquet, console, or any Spark format")
@@ -78,7 +80,8 @@ def run(
         Clock, typer.Option(help="vehicle: virtual is exact and fast; wall is in real time")
     ] = Clock.VIRTUAL,
     zero_cost: Annotated[
-        bool, typer.Option("--zero-cost", help="vehicle: operators take no time, the query's meaning")
+        bool,
+        typer.Option("--zero-cost", help="vehicle: operators take no time, as the query means"),
     ] = False,
     cores: Annotated[
         Cores, typer.Option(help="vehicle: how the cores of a node share its jobs")

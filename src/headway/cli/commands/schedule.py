@@ -31,7 +31,7 @@ from headway.schedule.static import (
     metrics_of,
 )
 from headway.schedule.static.optimal import Effort, Optimal, OptimalResult
-from headway.schedule.static.periodic import answers_once, schedule_periodic
+from headway.schedule.static.periodic import ExitAnswer, answers_once, schedule_periodic
 from headway.schedule.static.periods import has_periods
 
 DEFAULT = "hvlb-cc-c"
@@ -122,7 +122,8 @@ def _outcome(
     given: StaticInput, algorithm: Algorithm, options: Options, alpha: AlphaChoice
 ) -> Outcome:
     """One algorithm's schedule; with several periods that of a hyperperiod."""
-    graph, hyperperiod, exits = given.graph, None, ()
+    graph, hyperperiod, repeats = given.graph, None, True
+    exits: tuple[ExitAnswer, ...] = ()
     if has_periods(graph, given.memories):
         periodic = schedule_periodic(
             graph,
@@ -131,6 +132,7 @@ def _outcome(
         )
         graph, hyperperiod = periodic.unrolled.graph, periodic.unrolled.hyperperiod
         result, exits = periodic.result, periodic.exits
+        repeats = periodic.repeats or result.schedule is None
     else:
         result = algorithm.run(Instance(graph, given.network, options), alpha)
         exits = answers_once(graph, result.schedule) if result.schedule else ()
@@ -144,6 +146,7 @@ def _outcome(
         exits=exits,
         optimum=result.optimum if isinstance(result, OptimalResult) else None,
         hyperperiod=hyperperiod,
+        repeats=repeats,
     )
 
 
@@ -170,4 +173,6 @@ def _verdict(study: Study) -> str:
     best = min(sound or found, key=lambda outcome: outcome.result.makespan or 0)
     length = time_text((best.result.makespan or 0) / study.unit)
     words = f"{best.result.algorithm}: makespan {length} {study.unit_name}".rstrip()
-    return f"{sign(bool(sound))} {words}" + ("" if sound else ", but a deadline is missed")
+    return f"{sign(bool(sound))} {words}" + (
+        "" if sound else ", but not over and over or not in time"
+    )

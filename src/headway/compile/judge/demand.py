@@ -48,8 +48,12 @@ class Section:
 
 
 def utilisation(demands: Sequence[Demand]) -> float:
-    """Long-run share of the processor or medium."""
-    return sum(float(d.cost * d.curve.sustained.count) / d.curve.sustained.period for d in demands)
+    """Long-run share of the processor or medium; beyond a million it is not told apart."""
+    share = 0.0
+    for demand in demands:
+        rate = demand.curve.sustained
+        share += min(demand.cost * rate.count, rate.period * 10**6) / rate.period
+    return share
 
 
 def busy_period(demands: Sequence[Demand], blocking: int = 0) -> int | None:

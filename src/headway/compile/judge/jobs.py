@@ -15,6 +15,9 @@ from headway.model.operators import Aggregate, Join, Operator
 from headway.model.plan import Task
 from headway.model.vehicle import Node
 
+MOST_TUPLES = 2**60
+"""Counts stop here: more than that of any work at all is beyond every node, whatever the period."""
+
 
 @dataclass(frozen=True, slots=True)
 class Flow:
@@ -69,7 +72,8 @@ def flows_of(graph: Graph, ages: dict[str, int]) -> Flows:
             for source, flow in flows[stream].items():
                 known = merged.get(source, Flow(0, 0))
                 back = back_after(operator, flow.back, ages.get(name, 0))
-                merged[source] = Flow(known.count + flow.count * most, max(known.back, back))
+                count = min(known.count + flow.count * most, MOST_TUPLES)
+                merged[source] = Flow(count, max(known.back, back))
         flows[name] = merged
     return flows
 

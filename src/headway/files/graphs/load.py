@@ -111,5 +111,7 @@ def _locate(document: Document, at: str) -> Place:
         parts = ["messages", *(parts[1].split("->") if len(parts) > 1 else []), *parts[2:]]
     if parts[0] == "processors" and parts[-1] == "rate":
         parts = parts[:-1]
+    if parts[0] == "tasks" and parts[2:3] == ["processors"]:
+        parts[2] = "on"
     on_key = parts[0] == "messages" and len(parts) == 3  # the receiver's name, not the volume
     return place_of(document, list(parts), on_key=on_key)

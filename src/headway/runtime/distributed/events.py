@@ -13,14 +13,14 @@ class EventLog:
     """Keeps events; with a path, also as a line of JSON each, written at once: they outlive a
     process that is killed."""
 
-    def __init__(self, node: str, path: Path | None = None) -> None:
+    def __init__(self, node: str, path: Path | None = None, *, append: bool = False) -> None:
         self._node = node
         self._lock = threading.RLock()  # a signal may come while an event is noted
         self.events: list[dict[str, Any]] = []
         self._file: TextIO | None = None
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("a", encoding="utf-8")
+            self._file = path.open("a" if append else "w", encoding="utf-8")
 
     def note(self, event: str, **facts: Any) -> None:
         entry = {"at": time.monotonic_ns(), "node": self._node, "event": event, **facts}

@@ -122,6 +122,14 @@ def decode_positions(payload: bytes) -> dict[int, int]:
     return dict(_POSITION.iter_unpack(payload))
 
 
+def read_positions(listed: Mapping[Any, Any]) -> dict[int, int]:
+    """The same, from a greeting."""
+    try:
+        return {int(stream): int(last) for stream, last in listed.items()}
+    except (TypeError, ValueError, OverflowError):
+        raise BadFrame("a greeting with positions that are no numbers") from None
+
+
 def encode_about(**about: Any) -> bytes:
     return json.dumps(about, sort_keys=True).encode()
 
@@ -130,7 +138,7 @@ def decode_about(payload: bytes, **expected: type) -> dict[str, Any]:
     """The JSON object of a HELLO or WELCOME, held to the types expected."""
     try:
         about = json.loads(payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadFrame("a greeting that is not JSON") from None
     if not isinstance(about, dict):
         raise BadFrame("a greeting that is not an object")

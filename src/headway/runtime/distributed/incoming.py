@@ -18,6 +18,8 @@ from headway.runtime.distributed.frames import (
 from headway.runtime.distributed.packing import Stream
 from headway.runtime.distributed.rows import Sent
 
+MOST_SENDERS = 256
+
 
 class Handler(Protocol):
     """What happens with what comes; called in the I/O thread, must not wait."""
@@ -62,6 +64,8 @@ class Incoming:
         name, incarnation = about["name"], about["incarnation"]
         if about["plan"] != self._fingerprint:
             raise BadFrame(f"{name!r} runs another plan")
+        if name not in self._positions and len(self._positions) >= MOST_SENDERS:
+            raise BadFrame(f"{name!r} is one sender too many")
         known, _ = self._positions.get(name, ("", {}))
         if known != incarnation:
             self._positions[name] = (incarnation, {})

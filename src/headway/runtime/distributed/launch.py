@@ -125,7 +125,7 @@ class Launcher:
         if self.inputs is not None:
             command += ["--input", str(self.inputs)]
         (self.outputs / f"{node}.report.json").unlink(missing_ok=True)
-        errors = (self.outputs / f"{node}.stderr.txt").open("a", encoding="utf-8")
+        errors = (self.outputs / f"{node}.stderr.txt").open("a" if more else "w", encoding="utf-8")
         with errors:
             self._processes[node] = subprocess.Popen(
                 [*command, *self.options, *more],

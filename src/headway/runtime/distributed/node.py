@@ -56,7 +56,7 @@ class NodeProcess:
         self.part, self.settings = part, settings
         folder = settings.outputs
         path = None if folder is None else folder / f"{part.node}.events.jsonl"
-        self.log = EventLog(part.node, path)
+        self.log = EventLog(part.node, path, append=settings.resume)
         self._dropped: dict[str, int] = {}
         self._policy = part.make_policy()
         sent = [stream for stream, _ in part.sends]
@@ -96,7 +96,9 @@ class NodeProcess:
         pace = Pace(MonotonicClock(), epoch, start, settings.speed)
         remote = {stream for stream, _ in part.receives}
         fed = set(part.own_sources) if settings.inputs is None else set()
-        outputs = NodeOutputs(part.plan, settings.outputs, settings.form, self._publish)
+        outputs = NodeOutputs(
+            part.plan, settings.outputs, settings.form, self._publish, append=settings.resume
+        )
         peers = self._peers = self._make_peers()
         kernel = self._kernel = NodeKernel(
             part,

@@ -25,9 +25,11 @@ class OutputFile(Protocol):
 class JsonLines:
     """Every line is on disk at once and stays if the process is killed; a restarted one goes on."""
 
-    def __init__(self, path: Path, schema: Schema) -> None:
+    def __init__(self, path: Path, schema: Schema, append: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: TextIO = path.with_name(f"{path.name}.jsonl").open("a", encoding="utf-8")
+        self._file: TextIO = path.with_name(f"{path.name}.jsonl").open(
+            "a" if append else "w", encoding="utf-8"
+        )
         self._names = [field.name for field in schema.columns]
 
     def write(self, row: Row, completed: int, deadline: int) -> None:
@@ -46,9 +48,10 @@ class JsonLines:
 
 class Parquet:
     """Columns ``completed_ns``, ``deadline_ns`` and ``missed`` besides the stream's own (with a
-    ``_`` behind them where it has such a one). The file appears when the run is over."""
+    ``_`` behind them where it has such a one). The file appears when the run is over, so a
+    process that is killed leaves none, and one that is started again only its own."""
 
-    def __init__(self, path: Path, schema: Schema) -> None:
+    def __init__(self, path: Path, schema: Schema, append: bool) -> None:
         from headway.sources.writing import StreamWriter
 
         added = {
@@ -73,14 +76,23 @@ def _free(name: str, schema: Schema) -> str:
     return name
 
 
-FORMATS: dict[str, Callable[[Path, Schema], OutputFile]] = {"jsonl": JsonLines, "parquet": Parquet}
+FORMATS: dict[str, Callable[[Path, Schema, bool], OutputFile]] = {
+    "jsonl": JsonLines,
+    "parquet": Parquet,
+}
 
 
 class NodeOutputs:
     """All outputs of a node. ``also`` gets every tuple too: (output, row, completed)."""
 
     def __init__(
-        self, plan: Plan, folder: Path | None, form: str, also: Callable[[str, Row, int], None]
+        self,
+        plan: Plan,
+        folder: Path | None,
+        form: str,
+        also: Callable[[str, Row, int], None],
+        *,
+        append: bool = False,
     ) -> None:
         schemas = dict(plan.schemas)
         self.counts = {output.name: [0, 0] for output in plan.query.outputs}
@@ -89,7 +101,7 @@ class NodeOutputs:
         if folder is not None:
             for output in plan.query.outputs:
                 self._files[output.name] = FORMATS[form](
-                    folder / output.name, schemas[output.stream]
+                    folder / output.name, schemas[output.stream], append
                 )
         self._also = also
         self.sinks = {output.name: self._sink(output) for output in plan.query.outputs}

@@ -25,6 +25,7 @@ from headway.runtime.distributed.frames import (
     decode_about,
     decode_positions,
     encode_about,
+    read_positions,
 )
 from headway.runtime.distributed.incoming import Handler, Incoming
 from headway.runtime.distributed.liveness import Liveness, Timing
@@ -162,6 +163,10 @@ class Peers(threading.Thread):
             self._drop(connection, now)
         except OSError:
             self._drop(connection, now)
+        except Exception as error:  # noqa: BLE001 - no peer may end this thread
+            self.bad_frames += 1
+            self._log.note("bad frame", peer=connection.peer, reason=f"unforeseen: {error!r}")
+            self._drop(connection, now)
 
     def _accept(self, now: int) -> None:
         assert self._listener is not None
@@ -205,8 +210,7 @@ class Peers(threading.Thread):
         elif frame.kind is Kind.WELCOME and link is not None:
             about = decode_about(frame.payload, name=str, incarnation=str, positions=dict)
             connection.peer = link.receiver
-            positions = {int(stream): int(last) for stream, last in about["positions"].items()}
-            link.welcomed(about["incarnation"], positions)
+            link.welcomed(about["incarnation"], read_positions(about["positions"]))
         elif frame.kind is Kind.ACKNOWLEDGE and link is not None:
             link.acknowledge(decode_positions(frame.payload))
         elif frame.kind is Kind.BYE:
@@ -220,7 +224,11 @@ class Peers(threading.Thread):
 
     def _beat(self, now: int) -> None:
         for connection in list(self._connections.values()):
-            if not connection.peer or now - connection.spoke < self._timing.heartbeat * 3 // 4:
+            if not connection.peer:
+                if now - connection.heard > self._timing.start:
+                    self._drop(connection, now)  # somebody who never says who it is
+                continue
+            if now - connection.spoke < self._timing.heartbeat * 3 // 4:
                 continue
             connection.spoke = now
             if self.incoming.has(connection):

@@ -1,6 +1,7 @@
 """Task graphs from compiled queries, and placements from schedules.
 
-A source is a task without computation, pinned to where its sensor is; an operator is a task with
+Time 0 is when the tuples were sensed. A source is a task without computation, pinned to where its
+sensor is and released when its tuple has come; an operator is a task with
 the longest cost it can have; a stream is a message of one tuple. A node is a processor (its cores
 are not counted: a task graph has one), a gateway a switch, a bus or link a link with the times of
 its own frames. Nodes do not forward, and a gateway passes a tuple on only when it has all of it.
@@ -48,7 +49,9 @@ def graph_of_plan(plan: Plan) -> tuple[TaskGraph, Network]:
             node.name: cost.worst(node.speed) if cost is not None else 0 for node in vehicle.nodes
         }
         pinned_to = (pins[name],) if name in pins else ()
-        tasks.append(Task(name=name, times=times, processors=pinned_to))
+        due = [graph.outputs[output].deadline for output in graph.outputs_of[name]]
+        deadline = min((time for time in due if time is not None), default=None)
+        tasks.append(Task(name=name, times=times, processors=pinned_to, deadline=deadline))
     edges = []
     for stream in (*graph.sources, *graph.order):
         size = schemas[stream].size_bytes

@@ -12,10 +12,11 @@ the original start of the one behind it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from headway.model.static_schedule import Message, Schedule
+from headway.model.static_schedule import LinkSlot, Message, Schedule
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.timing import Timing
 
@@ -25,8 +26,8 @@ def schedule_holes(instance: Instance, schedule: Schedule) -> dict[str, Fraction
     without successors, up to the makespan."""
     following = _next_starts(schedule)
     latest = {
-        (message.sender, message.receiver): slots[0][1]
-        for message, slots in latest_slots(instance, schedule)
+        (message.sender, message.receiver): message.links[0].start
+        for message in latest_messages(instance, schedule)
     }
     holes = {}
     for slot in schedule.tasks:
@@ -39,38 +40,57 @@ def schedule_holes(instance: Instance, schedule: Schedule) -> dict[str, Fraction
     return holes
 
 
-Slot = tuple[str, Fraction, Fraction]
-"""(link, start, finish)"""
-
-
-def latest_slots(instance: Instance, schedule: Schedule) -> list[tuple[Message, list[Slot]]]:
-    """Every message with its links as late as they can be; the first start is LST''."""
+def latest_messages(instance: Instance, schedule: Schedule) -> tuple[Message, ...]:
+    """Every message as late as it can be; the start on its first link is LST''."""
     timing = Timing(instance)
-    free_until: dict[tuple[str, str, str], Fraction] = {}
-    if schedule.contention:
-        for link in dict.fromkeys(slot.link for m in schedule.messages for slot in m.links):
-            traffic = schedule.on_link(link)
-            for (message, _), (_, behind) in pairwise(traffic):
-                free_until[link, message.sender, message.receiver] = behind.start
     edges = {(e.sender, e.receiver): number for number, e in enumerate(instance.graph.edges)}
+    free_until = _free_until(schedule)
     found = []
     for message in schedule.messages:
         pair = message.sender, message.receiver
         sender = instance.processors.index(schedule.of_task[message.sender].processor)
-        times = timing.times[edges[pair]][sender]
-        finish = start = schedule.of_task[message.receiver].start
-        slots: list[Slot] = []
-        later = -1
-        for slot in reversed(message.links):
-            number = instance.links.index(slot.link)
-            if later >= 0:
-                held = instance.time(timing.held.get((number, later), 0))
-                finish, start = (start if timing.stored else finish) - held, start - held
-            finish = min(finish, free_until.get((slot.link, *pair), finish))
-            start = min(start, finish - instance.time(times[number]))
-            slots.append((slot.link, start, finish))
-            later = number
-        found.append((message, slots[::-1]))
+        arrival = schedule.of_task[message.receiver].start
+        route = [instance.links.index(slot.link) for slot in message.links]
+        times = [instance.time(timing.times[edges[pair]][sender][link]) for link in route]
+        held = [instance.time(timing.held.get(hop, 0)) for hop in pairwise(route)]
+        bounds = [free_until.get((slot.link, *pair), arrival) for slot in message.links]
+        starts = _latest_starts(arrival, times, [*held, Fraction(0)], bounds, timing.stored)
+        finish, links = Fraction(0), []
+        for slot, start, time, delay in zip(
+            message.links, starts, times, [Fraction(0), *held], strict=True
+        ):
+            finish = max(finish + delay, start + time)
+            links.append(LinkSlot(link=slot.link, start=start, finish=finish))
+        found.append(replace(message, links=tuple(links)))
+    return tuple(found)
+
+
+def _latest_starts(
+    arrival: Fraction,
+    times: list[Fraction],
+    held: list[Fraction],
+    bounds: list[Fraction],
+    stored: bool,
+) -> list[Fraction]:
+    """Back along a route: each link must have finished before its bound, and early enough for the
+    link behind it; ``held`` is the delay between the two."""
+    finish = start = arrival
+    starts = []
+    for time, delay, bound in zip(times[::-1], held[::-1], bounds[::-1], strict=True):
+        last = start if stored else finish
+        finish = min(last - delay, bound)
+        start = min(start - delay, finish - time)
+        starts.append(start)
+    return starts[::-1]
+
+
+def _free_until(schedule: Schedule) -> dict[tuple[str, str, str], Fraction]:
+    """(link, sender, receiver) -> when the next message on the link starts"""
+    found = {}
+    if schedule.contention:
+        for link in dict.fromkeys(slot.link for m in schedule.messages for slot in m.links):
+            for (message, _), (_, behind) in pairwise(schedule.on_link(link)):
+                found[link, message.sender, message.receiver] = behind.start
     return found
 
 

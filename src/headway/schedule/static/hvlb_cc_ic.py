@@ -5,18 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 
 from headway.schedule.static.holes import schedule_holes
-from headway.schedule.static.hvlb_cc_b import HvlbCcB
+from headway.schedule.static.hvlb_cc_c import HvlbCcC
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.result import AlphaInterval
 
 
-class HvlbCcIc(HvlbCcB):
-    """(B), and among schedules of the least makespan the one with the largest holes.
+class HvlbCcIc(HvlbCcC):
+    """The queue that is (B) where (B) does not fail; among schedules of the least makespan the one
+    with the largest holes.
 
     What counts are the holes behind the imprecise tasks; behind all tasks, if none is marked."""
 
     name = "hvlb-cc-ic"
-    summary = "as (B), of equal makespans the one with the largest schedule holes"
+    summary = "as hvlb-cc-c, of equal makespans the one with the largest schedule holes"
     paper = "HVLB_CC, section 4.4, equations 19 to 21"
 
     def choose(self, instance: Instance, intervals: tuple[AlphaInterval, ...]) -> AlphaInterval:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from headway.model.exact import exact
 from headway.model.static_schedule import Schedule
@@ -37,8 +38,8 @@ class ExitAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class PeriodicResult:
-    """``result`` is that of the unrolled graph. ``repeats``: all is done when the hyperperiod
-    ends, so that the schedule can be run over and over."""
+    """``result`` is that of the unrolled graph. ``repeats``: the same schedule can start again
+    every hyperperiod, even if the one before has not ended."""
 
     unrolled: Unrolled
     result: Result
@@ -46,13 +47,12 @@ class PeriodicResult:
 
     @property
     def repeats(self) -> bool:
-        makespan = self.result.makespan
-        return makespan is not None and makespan <= self.unrolled.hyperperiod
+        return self.result.schedule is not None and repeats(self.unrolled, self.result.schedule)
 
     @property
     def met(self) -> bool:
-        """Whether every exit meets its deadline in every execution."""
-        return bool(self.exits) and all(answer.met for answer in self.exits)
+        """Whether every exit meets its deadline in every execution, over and over."""
+        return self.repeats and all(answer.met for answer in self.exits)
 
 
 def schedule_periodic(
@@ -119,6 +119,33 @@ def _answer(graph: TaskGraph, name: str, responses: list[Fraction], period: Frac
         executions=len(responses),
         missed=sum(time > deadline for time in responses),
     )
+
+
+def repeats(unrolled: Unrolled, schedule: Schedule) -> bool:
+    """Whether schedules that start one hyperperiod apart keep out of each other's way, and each
+    finds the state that the one before has left."""
+    length = unrolled.hyperperiod
+    busy: dict[tuple[str, str], list[tuple[Fraction, Fraction]]] = {}
+    for slot in schedule.tasks:
+        busy.setdefault(("processor", slot.processor), []).append((slot.start, slot.finish))
+    for message in schedule.messages if schedule.contention else ():
+        for on in message.links:
+            busy.setdefault(("link", on.link), []).append((on.start, on.finish))
+    if any(_collide(slots, length) for slots in busy.values()):
+        return False
+    for task in unrolled.memories:
+        names = [execution.name for execution in unrolled.executions if execution.task == task]
+        first, last = schedule.of_task[names[0]], schedule.of_task[names[-1]]
+        if last.finish > first.start + length:
+            return False
+    return True
+
+
+def _collide(slots: list[tuple[Fraction, Fraction]], length: Fraction) -> bool:
+    """Whether slots overlap when time is wound up on a circle of that length."""
+    folded = sorted((start % length, finish - start) for start, finish in slots if finish > start)
+    around = [*folded, *((start + length, time) for start, time in folded[:1])]
+    return any(one + time > other for (one, time), (other, _) in pairwise(around))
 
 
 def _homes(unrolled: Unrolled, schedule: Schedule, tasks: set[str]) -> dict[str, str]:

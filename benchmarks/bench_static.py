@@ -1,0 +1,120 @@
+"""Static scheduling: growth with the number of tasks, exact α against the grid, the optimum.
+
+    python benchmarks/bench_static.py [--tasks 50 100 200 500 1000] [--alpha 200] [--optimum 60]
+
+SAGA's HEFT as a yardstick of speed is in ``oracle_saga.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from fractions import Fraction
+from time import perf_counter
+
+import numpy as np
+
+from headway.experiments import hvlb_alpha, hvlb_optimum
+from headway.experiments.random_graphs import random_graph
+from headway.experiments.random_shape import Shape
+from headway.model.static_network import Link, Network, Processor, Switch
+from headway.schedule.static import ALGORITHMS, ExactAlpha, FixedAlpha, GridAlpha, Instance
+from headway.schedule.static.optimal import Effort
+
+
+def four_processors() -> Network:
+    """A switch, four processors on it, and two fast links besides: two routes or more a pair."""
+    names = ("p1", "p2", "p3", "p4")
+    return Network(
+        name="four",
+        processors=tuple(
+            Processor(name=name, rate=rate)
+            for name, rate in zip(names, (0.67, 1.0, 0.83, 0.9), strict=True)
+        ),
+        switches=(Switch(name="switch"),),
+        links=(
+            *(Link(name=f"l{i}", ends=(name, "switch")) for i, name in enumerate(names, start=1)),
+            Link(name="f1", ends=("p1", "p2"), speed=3),
+            Link(name="f2", ends=("p3", "p4"), speed=3),
+        ),
+    )
+
+
+def best_of(action: Callable[[], object], times: int) -> float:
+    """Seconds of the quickest of several runs."""
+    found = []
+    for _ in range(times):
+        start = perf_counter()
+        action()
+        found.append(perf_counter() - start)
+    return min(found)
+
+
+def growth(sizes: list[int]) -> None:
+    print("one HVLB_CC pass with contention, 4 processors, up to 16 routes a pair; milliseconds")
+    times = f"{'prepare':>9} {'one pass':>9} {'heft':>9} {'exact α':>10}"
+    print(f"{'tasks':>6} {'edges':>6} {times} schedules")
+    network, algorithm = four_processors(), ALGORITHMS["hvlb-cc-c"]
+    for tasks in sizes:
+        random = np.random.default_rng(tasks)
+        graph = random_graph(Shape(tasks=tasks), ccr=1, random=random)
+        prepare = best_of(lambda: Instance(graph, network), 3)  # noqa: B023
+        instance = Instance(graph, network)
+        alpha = FixedAlpha(Fraction(1))
+        one = best_of(lambda: algorithm.run(instance, alpha), 5)  # noqa: B023
+        heft = best_of(lambda: ALGORITHMS["heft"].run(instance, alpha), 3)  # noqa: B023
+        start = perf_counter()
+        result = algorithm.run(instance, ExactAlpha())
+        exact = perf_counter() - start
+        times = "".join(f" {1000 * t:>9.2f}" for t in (prepare, one, heft))
+        times += f" {1000 * exact:>10.1f} {len(result.intervals):>9}"
+        print(f"{tasks:>6} {len(graph.edges):>6}{times}", flush=True)
+
+
+def alpha(graphs: int) -> None:
+    rows = hvlb_alpha.run(hvlb_alpha.grid(graphs))
+    found = hvlb_alpha.analyse(rows)
+    steps = int(GridAlpha().last / GridAlpha().step) + 1
+    print(f"\nexact α against {steps} points on {found.graphs} graphs of 10 to 50 tasks")
+    print(
+        f"worse {found.worse}, better {found.better}, by up to {found.largest_gain:.2%};", end=" "
+    )
+    print(f"{found.speed_ratio:.0f} times as fast in all,", end=" ")
+    print(f"{found.least_speed_ratio:.0f} times in the worst case")
+
+
+def optimum(graphs: int, seconds: float) -> None:
+    rows = hvlb_optimum.run(hvlb_optimum.grid(graphs), Effort(seconds=seconds, workers=4))
+    proven, longest = sum(row.proven for row in rows), max(row.seconds for row in rows)
+    mean = sum(row.seconds for row in rows) / len(rows)
+    sound = sum(row.sound for row in rows)
+    print(
+        f"\noptimum of {graphs} graphs of 10 tasks on 3 processors: {proven} proven, {sound} sound,"
+    )
+    print(f"{mean:.2f} s in the mean, {longest:.2f} s at most")
+    counts = f"{'heuristic':>10} {'CCR':>5} {'graphs':>6} {'failed':>6}"
+    print(f"{counts} {'mean gap':>9} {'greatest':>9} optimal")
+    for gap in hvlb_optimum.analyse(rows):
+        ccr = "all" if gap.ccr is None else f"{gap.ccr:g}"
+        print(
+            f"{gap.heuristic:>10} {ccr:>5} {gap.graphs:>6} {gap.failures:>6} "
+            f"{gap.mean:>9.2%} {gap.greatest:>9.2%} {gap.optimal:>7.1%}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, nargs="*", default=[50, 100, 200, 500, 1000])
+    parser.add_argument("--alpha", type=int, default=200, help="graphs for exact α; 0: none")
+    parser.add_argument("--optimum", type=int, default=60, help="graphs for the optimum; 0: none")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time limit for each optimum")
+    arguments = parser.parse_args()
+    growth(arguments.tasks)
+    if arguments.alpha:
+        alpha(arguments.alpha)
+    if arguments.optimum:
+        optimum(arguments.optimum, arguments.seconds)
+
+
+if __name__ == "__main__":
+    main()

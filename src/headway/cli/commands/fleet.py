@@ -1,0 +1,132 @@
+"""``headway fleet``: one vehicle engine per vehicle, on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from headway.cli.exit_codes import ExitCode
+from headway.cli.run_plan import runnable_plan
+from headway.cli.screen import heading, sentence, show, table, write, write_problem
+from headway.errors import FileError, Place, Problem
+from headway.report import fleet_tables
+from headway.report.fleet_chart import fleet_svg
+from headway.schedule.online import policy_named
+from headway.spark.fleet_outcome import FleetRun
+from headway.spark.masters import check_master
+from headway.spark.output_folder import OutputFolder
+from headway.spark.session import owned_session
+from headway.spark.settings import parse_options
+
+CHART = "fleet.svg"
+
+
+def fleet(
+    query: Annotated[
+        Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")
+    ],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="where the results go")],
+    vehicle: Annotated[
+        Path | None, typer.Option(metavar="VEHICLE.yaml", help="what every vehicle is like")
+    ] = None,
+    input: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="the recording (without: `recording` beside the query)"),
+    ] = None,
+    vehicles: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="so many, driving variations of the recorded ones"),
+    ] = None,
+    policy: Annotated[
+        str, typer.Option(metavar="NAME", help="how jobs are scheduled: see `headway policies`")
+    ] = "s-edf",
+    seed: Annotated[int, typer.Option(help="of the variations")] = 0,
+    zero_cost: Annotated[
+        bool, typer.Option("--zero-cost", help="operators take no time: the meaning of the query")
+    ] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="also write every vehicle's trace to trace.parquet")
+    ] = False,
+    master: Annotated[
+        str, typer.Option(metavar="URL", help="local[*], spark://HOST:PORT, yarn, k8s://…")
+    ] = "local[*]",
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="a setting of the Spark session")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="replace the results of an earlier run")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="print the summary as JSON instead of tables")
+    ] = False,
+) -> None:
+    """Run a whole fleet: each vehicle has its own engine in virtual time, with costs and policy.
+
+    \b
+    Example:
+      headway fleet examples/hello/query.yaml --vehicle examples/hello/vehicle.yaml --vehicles 200
+          --output build/fleet
+
+    Writes each output of all vehicles as Parquet, the counts of each vehicle (vehicles.parquet), a
+    chart (fleet.svg) and summary.json.
+
+    Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
+    """
+    policy_named(policy)
+    check_master(master)
+    prepared = runnable_plan(query, vehicle, zero_cost=zero_cost)
+    settings = parse_options(conf or [], "--conf")
+    recording = input or _beside(query)
+    with OutputFolder(output, force=force) as folder:
+        with owned_session(master, "headway fleet", settings) as spark:
+            from headway.spark.fleet import run_fleet
+
+            with prepared.placing():
+                run = run_fleet(
+                    spark, prepared.plan, recording, folder, policy=policy,
+                    charged=prepared.charged, vehicles=vehicles, seed=seed, traced=trace,
+                )  # fmt: skip
+        title = f"{prepared.plan.query.name}: {run.vehicles:,} vehicles, {policy}"
+        folder.part(CHART).write_text(fleet_svg(run, title), encoding="utf-8")
+        named: dict[str, Any] = {
+            "query": prepared.plan.query.name,
+            "vehicle": prepared.plan.vehicle.name,
+            "policy": policy,
+            "costs": "declared" if prepared.charged else "no",
+        }
+        text = folder.write_summary({**named, **run.data()})
+    if prepared.note:
+        write_problem(f"note: {prepared.note}")
+    if json:
+        write(text)
+    else:
+        show(_explained(title, run, output))
+    if run.hard_misses:
+        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+
+
+def _beside(query: Path) -> Path:
+    recording = query.parent / "recording"
+    if not recording.is_dir():
+        raise FileError(
+            Problem(
+                "there is no recording beside the query",
+                place=Place(str(recording)),
+                want="name one with --input",
+            )
+        )
+    return recording
+
+
+def _explained(title: str, run: FleetRun, output: Path) -> Iterator[RenderableType]:
+    yield heading(title)
+    yield table(fleet_tables.outputs(run))
+    yield table(fleet_tables.worst(run))
+    yield sentence(fleet_tables.verdict(run))
+    rate = run.vehicles / run.seconds if run.seconds else 0
+    yield f"{run.vehicles:,} vehicles in {run.seconds:.1f} s: {rate:,.1f} a second"
+    yield f"wrote {output}"

@@ -1,0 +1,149 @@
+"""What a Spark task does for a fleet: a whole vehicle engine for each of its vehicles.
+
+The engine runs in virtual time with the plan's costs, its policy and its network, exactly as
+``headway run --engine vehicle`` does for one vehicle.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from headway.model.codec import plan_from_json, plan_to_json
+from headway.model.plan import Plan
+from headway.model.schema import VEHICLE_COLUMN, Schema
+from headway.model.time import MICROSECOND
+from headway.runtime.core import Arrival
+from headway.runtime.engine import Engine, RunResult
+from headway.runtime.totals import COUNTS
+from headway.runtime.writing import trace_table
+from headway.spark.lowering.region import arrivals
+from headway.spark.lowering.types import arrow_types
+from headway.spark.twin_fleet import Fleet
+
+KIND = "#kind"
+COMPLETED = "#completed"
+COUNTED, TRACED = -1, -2
+"""kinds of rows beside those of the outputs, which are numbered from 0"""
+TRACE_COLUMNS = {
+    "kind": pa.string(), "start": pa.int64(), "end": pa.int64(), "node": pa.string(),
+    "place": pa.string(), "what": pa.string(), "job": pa.int64(), "first": pa.int32(),
+    "ran": pa.int32(), "operators": pa.list_(pa.string()),
+}  # fmt: skip
+Batches = Iterator[Any]
+
+
+def output_struct(place: int) -> str:
+    return f"#out{place}"
+
+
+@dataclass(frozen=True)
+class Twins:
+    """How every vehicle's engine is made; travels to the tasks."""
+
+    text: str
+    policy: str
+    charged: bool
+    traced: bool
+    paths: tuple[str, ...]
+
+    @classmethod
+    def of(cls, plan: Plan, policy: str, *, charged: bool, traced: bool) -> Twins:
+        return cls(plan_to_json(plan), policy, charged, traced, tuple(sys.path))
+
+    def recorded(self) -> Callable[[Batches], Batches]:
+        """Takes tagged sources, in order of arrival vehicle by vehicle (``tagged_sources``)."""
+
+        def run(batches: Batches) -> Batches:
+            plan = self._plan()
+            names = [source.name for source in plan.query.sources]
+            rows = (one for batch in batches for one in arrivals(batch, len(names)))
+            for vehicle, mine in groupby(rows, key=lambda one: one[0]):
+                came = (
+                    Arrival(at * MICROSECOND, names[source], row) for _, source, at, row in mine
+                )
+                yield from self._run(plan, vehicle, came)
+
+        return run
+
+    def varied(self, fleet: Fleet) -> Callable[[Batches], Batches]:
+        """Takes the numbers of vehicles (a column ``id``); each gets its own variation."""
+
+        def run(batches: Batches) -> Batches:
+            plan = self._plan()
+            for batch in batches:
+                for number in batch.column("id").to_pylist():
+                    yield from self._run(plan, fleet.name(number), fleet.arrivals(number))
+
+        return run
+
+    def _plan(self) -> Plan:
+        sys.path.extend(path for path in self.paths if path not in sys.path)
+        return plan_from_json(self.text)
+
+    def _run(self, plan: Plan, vehicle: str, came: Iterable[Arrival]) -> Batches:
+        engine = Engine(plan=plan, policy=self.policy, charged=self.charged, keep_trace=self.traced)
+        result = engine.run(came)
+        schemas = dict(plan.schemas)
+        leaving = [schemas[output.stream] for output in plan.query.outputs]
+        return result_batches(vehicle, result, leaving, traced=self.traced)
+
+
+def result_batches(
+    vehicle: str, result: RunResult, schemas: list[Schema], *, traced: bool
+) -> Batches:
+    """A run as Arrow: rows of outputs, one row of counts, the trace."""
+    for place, (record, schema) in enumerate(zip(result.outputs.values(), schemas, strict=True)):
+        if not record.rows:
+            continue
+        columns = [*zip(*record.rows, strict=True), record.completed]
+        kinds = output_types(schema)
+        arrays = [pa.array(c, kind) for c, (_, kind) in zip(columns, kinds, strict=True)]
+        struct = pa.StructArray.from_arrays(arrays, [name for name, _ in kinds])
+        yield _batch(vehicle, place, struct, schemas)
+    summary = result.summary()
+    counts = {**{name: getattr(summary, name) for name in COUNTS}, "end": summary.end}
+    yield _batch(vehicle, COUNTED, pa.array([counts], pa.struct(count_types())), schemas)
+    if traced:
+        table = trace_table(result).combine_chunks()
+        if table.num_rows:
+            arrays = [
+                table.column(name).cast(kind).combine_chunks()
+                for name, kind in TRACE_COLUMNS.items()
+            ]
+            yield _batch(
+                vehicle, TRACED, pa.StructArray.from_arrays(arrays, [*TRACE_COLUMNS]), schemas
+            )
+
+
+def output_types(schema: Schema) -> list[tuple[str, Any]]:
+    """The row as it is inside the engine, and when it was completed (ns)."""
+    return [*arrow_types(schema), (COMPLETED, pa.int64())]
+
+
+def count_types() -> list[tuple[str, Any]]:
+    return [(name, pa.int64()) for name in (*COUNTS, "end")]
+
+
+def _batch(vehicle: str, kind: int, struct: Any, schemas: list[Schema]) -> Any:
+    size = len(struct)
+    columns = {
+        output_struct(place): pa.nulls(size, pa.struct(output_types(schema)))
+        for place, schema in enumerate(schemas)
+    }
+    columns["#counts"] = pa.nulls(size, pa.struct(count_types()))
+    columns["#trace"] = pa.nulls(size, pa.struct(list(TRACE_COLUMNS.items())))
+    name = {COUNTED: "#counts", TRACED: "#trace"}.get(kind, output_struct(kind))
+    columns[name] = struct
+    return pa.RecordBatch.from_pydict(
+        {
+            VEHICLE_COLUMN: pa.array([vehicle] * size, pa.string()),
+            KIND: pa.array([kind] * size, pa.int32()),
+            **columns,
+        }
+    )

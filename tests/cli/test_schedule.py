@@ -1,0 +1,165 @@
+"""``headway schedule`` and ``headway compile --placement``: tables, files, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.invoke import EXAMPLES, STUDY, headway
+
+from headway.model.codec import plan_from_json
+
+FOLDER = EXAMPLES / "static_distribution"
+GRAPH, NETWORK = FOLDER / "graph.yaml", FOLDER / "network.yaml"
+ON = ("--network", NETWORK)
+
+
+def test_algorithms_are_compared() -> None:
+    outcome = headway(
+        "schedule", GRAPH, *ON, "--whole-link-times", "--algorithm", "hsv-cc,hvlb-cc-a,heft,optimal"
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = {line.split()[0]: line.split() for line in outcome.out.splitlines() if line.split()}
+    makespans = {name: lines[name][1] for name in ("hsv-cc", "heft", "optimal")}
+    assert makespans == {"hsv-cc": "73", "heft": "68", "optimal": "60"}
+    assert "proven optimal" in outcome.out
+    assert "✓ optimal: makespan 60" in outcome.out
+
+
+def test_json_holds_intervals_and_schedules() -> None:
+    outcome = headway("schedule", GRAPH, *ON, "--json", "--algorithm", "hvlb-cc-b,cpop")
+    first, second = json.loads(outcome.out)["algorithms"]
+    assert first["intervals"][0]["low"] == 0
+    assert first["intervals"][-1]["high"] is None
+    assert min(one["makespan"] for one in first["intervals"]) == first["makespan"]
+    assert "intervals" not in second
+    assert len(second["schedule"]["tasks"]) == 10
+
+
+def test_the_grid_is_a_choice() -> None:
+    exact, grid = (
+        json.loads(headway("schedule", GRAPH, *ON, "--json", "--alpha", way).out)["algorithms"][0]
+        for way in ("exact", "grid")
+    )
+    assert exact["makespan"] <= grid["makespan"]
+    assert grid["intervals"][-1]["high"] == 20
+
+
+def test_charts_are_written(tmp_path: Path) -> None:
+    outcome = headway("schedule", GRAPH, *ON, "--algorithm", "hvlb-cc-c,heft", "--out", tmp_path)
+    assert outcome.code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "schedule.json",
+        "gantt.html",
+        "gantt-hvlb-cc-c.svg",
+        "gantt-heft.svg",
+    }
+
+
+def test_several_periods_and_deadlines() -> None:
+    outcome = headway("schedule", FOLDER / "periods.yaml", *ON)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Deadlines under hvlb-cc-c" in outcome.out
+
+
+def test_a_missed_deadline_is_1(tmp_path: Path) -> None:
+    graph = tmp_path / "g.yaml"
+    graph.write_text("graph: g\ntasks:\n  a: {work: 9, deadline: 3}\n")
+    outcome = headway("schedule", graph, *ON)
+    assert outcome.code == 1
+    assert "✗ hvlb-cc-c: makespan 9, but deadline missed: a" in outcome.out
+
+
+FAILING = """\
+graph: g
+ccr: 0
+tasks: {a: 1, b: 9, c: 1, d: 1, e: 1}
+messages:
+  a: b
+  b: [c, d, e]
+"""
+
+
+def test_a_queue_that_fails_is_1(tmp_path: Path) -> None:
+    graph = tmp_path / "g.yaml"
+    graph.write_text(FAILING)
+    outcome = headway("schedule", graph, *ON, "--algorithm", "hsv-cc")
+    assert outcome.code == 1
+    assert "failed: b came to the head of the queue before its predecessor a" in outcome.out
+    assert "✗ no schedule" in outcome.out
+    assert headway("schedule", graph, *ON, "--algorithm", "hsv-cc,hvlb-cc-c").code == 0
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        ("graph: g\ntasks: {a: 1}\nmessages: {a: a}\n", "g.yaml:3:15: edges: tasks wait for each"),
+        (
+            "graph: g\ntasks: {a: 1}\nmessages: {a: b}\n",
+            "g.yaml:3:15: edges.a->b: unknown task; got 'b'",
+        ),
+        (
+            "graph: g\ntasks: {a: {on: [p9]}}\n",
+            "g.yaml:2:13: tasks.a.processors: unknown processor; got 'p9'",
+        ),
+        ("graph: g\ntasks: {a: {}}\n", "g.yaml:2:9: tasks.a.times.p1: no computation time"),
+    ],
+)
+def test_bad_graphs_are_2_with_a_place(tmp_path: Path, graph: str, message: str) -> None:
+    path = tmp_path / "g.yaml"
+    path.write_text(graph)
+    outcome = headway("schedule", path, *ON)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+def test_bad_networks_are_2_with_a_place(tmp_path: Path) -> None:
+    path = tmp_path / "n.yaml"
+    path.write_text(NETWORK.read_text().replace("speed: 3", "speed: 0"))
+    outcome = headway("schedule", GRAPH, "--network", path)
+    assert outcome.code == 2
+    assert "n.yaml:8:31: links.l3.speed: not a speed above 0; got 0.0" in outcome.err
+    path.write_text("network: n\nprocessors: {p1: 1, p2: 1, p3: 1}\n")
+    outcome = headway("schedule", GRAPH, "--network", path)
+    assert outcome.code == 2
+    assert "n.yaml:1:1" in outcome.err
+    assert "no route from p1 to p2" in outcome.err
+
+
+def test_other_mistakes_are_2(tmp_path: Path) -> None:
+    outcome = headway("schedule", GRAPH, *ON, "--algorithm", "magic")
+    assert outcome.code == 2
+    assert outcome.err.startswith("unknown algorithm 'magic'; choose from hvlb-cc-b")
+    assert "name its file with --network" in headway("schedule", GRAPH).err
+    assert headway("schedule", tmp_path / "nothing.yaml", *ON).code == 2
+
+
+def test_a_plan_is_scheduled_on_its_own_vehicle(tmp_path: Path) -> None:
+    query, vehicle = STUDY / "query.yaml", STUDY / "vehicle_modern.yaml"
+    headway("compile", query, "--vehicle", vehicle, "--out", tmp_path)
+    plan = tmp_path / "plan.json"
+    outcome = headway("schedule", plan, "--algorithm", "heft")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Makespan (ms)" in outcome.out
+    assert "leave out --network" in headway("schedule", plan, *ON).err
+
+
+@pytest.mark.parametrize("way", ["hvlb-cc", "heft"])
+def test_a_schedule_places_a_compiled_query(tmp_path: Path, way: str) -> None:
+    query, vehicle = STUDY / "query.yaml", STUDY / "vehicle_modern.yaml"
+    outcome = headway("compile", query, "--vehicle", vehicle, "--placement", way, "--out", tmp_path)
+    assert outcome.code in (0, 1)
+    assert outcome.err == ""
+    plan = plan_from_json((tmp_path / "plan.json").read_text())
+    assert {name for name, _ in plan.vehicle.pins} == {o.name for o in plan.query.operators}
+    assert dict(plan.vehicle.pins).items() <= dict(plan.placement).items()
+
+
+def test_a_placement_needs_a_vehicle_and_a_known_name() -> None:
+    query = STUDY / "query.yaml"
+    outcome = headway("compile", query, "--placement", "hvlb-cc")
+    assert outcome.code == 2
+    assert "compiled without a vehicle" in outcome.err
+    on = ("--vehicle", STUDY / "vehicle.yaml")
+    assert "unknown algorithm" in headway("compile", query, *on, "--placement", "x").err

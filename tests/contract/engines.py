@@ -1,0 +1,107 @@
+"""Spark's answers: a plan over a recording in batch, and as a stream cut into pieces."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet
+from pyspark.sql import functions as F
+from tests.contract.recordings import Answer, Recording, comparable
+
+from headway.model.plan import Plan
+from headway.model.query import Source
+from headway.model.schema import DataType
+from headway.spark.lowering.types import ARROW
+from headway.spark.plan import lower_batch
+from headway.spark.streaming import finish_stream, lower_stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TIME = pa.timestamp("us", tz="UTC")
+
+
+def table(recording: Recording, source: Source) -> Any:
+    """A source's file: vehicle, timestamp, arrived_at, position and the fields."""
+    tuples = recording.of_source(source.name)
+    columns = {
+        "vehicle": pa.array([one.vehicle for one in tuples], pa.string()),
+        "arrived_at": pa.array([one.arrived_at for one in tuples], TIME),
+        "position": pa.array(range(len(tuples)), pa.int64()),
+    }
+    for place, field in enumerate(source.schema.columns):
+        kind = TIME if field.type is DataType.TIMESTAMP else ARROW[field.type]
+        columns[field.name] = pa.array([one.row[place] for one in tuples], kind)
+    return pa.table(columns)
+
+
+def spark_batch(
+    spark: SparkSession, plan: Plan, recording: Recording, *, look_for_late: bool = True
+) -> Answer:
+    sources = {s.name: spark.createDataFrame(table(recording, s)) for s in plan.query.sources}
+    with lower_batch(plan, sources, look_for_late=look_for_late) as lowered:
+        return collected(lowered)
+
+
+def spark_stream(
+    spark: SparkSession, plan: Plan, recording: Recording, folder: Path, cut: random.Random
+) -> Answer:
+    """Each source in up to three files, one of each a micro-batch; then the end."""
+    sources = {}
+    for source in plan.query.sources:
+        whole = table(recording, source)
+        place = folder / source.name
+        place.mkdir(parents=True)
+        cuts = sorted(cut.randint(0, whole.num_rows) for _ in range(cut.randint(0, 2)))
+        for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, whole.num_rows], strict=True)):
+            path = place / f"{number}.parquet"
+            pa.parquet.write_table(whole.slice(start, end - start), path)
+            os.utime(path, (1_600_000_000 + number,) * 2)  # Spark reads the oldest file first
+        sources[source.name] = (
+            spark.readStream.schema(spark.read.parquet(str(place)).schema)
+            .option("maxFilesPerTrigger", 1)
+            .parquet(str(place))
+        )
+    lowered = lower_stream(plan, sources)
+    answer: Answer = Counter()
+    checkpoint = str(folder / "checkpoint")
+
+    def take(batch: DataFrame, number: int) -> None:
+        kept = batch.persist()
+        answer.update(collected(lowered.split(kept)))
+        kept.unpersist()
+
+    running = (
+        lowered.tagged.writeStream.foreachBatch(take)
+        .option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .start()
+    )
+    running.awaitTermination()
+    if lowered.stateful:
+        answer.update(collected(finish_stream(plan, spark, checkpoint)))
+    return answer
+
+
+def collected(outputs: Mapping[str, DataFrame]) -> Answer:
+    """All tuples; outputs of one schema in one job."""
+    alike: dict[str, DataFrame] = {}
+    for name, data in outputs.items():
+        named = data.withColumn("#output", F.lit(name))
+        kind = data.schema.simpleString()
+        alike[kind] = alike[kind].union(named) if kind in alike else named
+    answer: Answer = Counter()
+    for data in alike.values():
+        columns = [
+            column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+            for column in data.toArrow().columns
+        ]
+        for vehicle, *row, output in zip(*(c.to_pylist() for c in columns), strict=True):
+            answer[vehicle, output, comparable(row)] += 1
+    return answer

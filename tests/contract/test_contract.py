@@ -1,0 +1,70 @@
+"""The contract: the vehicle engine without costs, Spark in batch and Spark as a stream give the same
+tuples for every operator, whatever comes late, is missing or is NULL."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.contract.cases import CASES, SOURCES, query_of, random_queries
+from tests.contract.engines import spark_batch, spark_stream
+from tests.contract.random_queries import ALL, NATIVE, random_recording
+from tests.contract.recordings import Answer, Recording, differences, meaning
+
+from headway.compile import compile_query
+from headway.model.operators import OPERATORS
+from headway.model.plan import Plan
+from headway.model.query import Query
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(autouse=True)
+def few_stages(spark: SparkSession) -> None:
+    """Adaptive execution pays for large data only; here it is most of the time."""
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+
+
+def recorded(query: Query, seed: int) -> tuple[Plan, Recording, Answer]:
+    plan = compile_query(query)
+    recording = random_recording(random.Random(seed), query, vehicles=3, most=40)
+    return plan, recording, meaning(plan, recording)
+
+
+def test_every_operator_has_a_case() -> None:
+    kinds = {operator.kind for operators in CASES.values() for operator in operators}
+    assert kinds == OPERATORS.keys()
+
+
+@pytest.mark.parametrize("sources", SOURCES)
+def test_every_operator_in_batch(spark: SparkSession, sources: str) -> None:
+    plan, recording, expected = recorded(query_of(CASES, sources), seed=24)
+    silent = {output.name for output in plan.query.outputs} - {name for _, name, _ in expected}
+    assert not silent, "a case without a tuple shows nothing"
+    assert differences(expected, spark_batch(spark, plan, recording)) == []
+
+
+@pytest.mark.parametrize("sources", SOURCES)
+def test_every_operator_as_a_stream(spark: SparkSession, sources: str, tmp_path: Path) -> None:
+    plan, recording, expected = recorded(query_of(CASES, sources), seed=27)
+    got = spark_stream(spark, plan, recording, tmp_path, random.Random(5))
+    assert differences(expected, got) == []
+
+
+@pytest.mark.parametrize(("seed", "kinds"), [(11, NATIVE), (12, ALL), (13, ALL)])
+def test_random_queries_in_batch(
+    spark: SparkSession, seed: int, kinds: tuple[str, ...]
+) -> None:
+    plan, recording, expected = recorded(random_queries(seed, 8, kinds), seed)
+    assert differences(expected, spark_batch(spark, plan, recording)) == []
+
+
+@pytest.mark.parametrize("seed", [21, 22])
+def test_random_queries_as_a_stream(spark: SparkSession, seed: int, tmp_path: Path) -> None:
+    plan, recording, expected = recorded(random_queries(seed, 8, ALL), seed)
+    got = spark_stream(spark, plan, recording, tmp_path, random.Random(seed))
+    assert differences(expected, got) == []

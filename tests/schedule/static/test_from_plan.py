@@ -1,0 +1,111 @@
+"""Compiled queries as task graphs, and schedules as placements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from headway.compile import compile_query
+from headway.errors import GraphError
+from headway.files.load import load_query, load_vehicle
+from headway.model.plan import Plan
+from headway.model.query import Query
+from headway.schedule.static import (
+    ALGORITHMS,
+    Instance,
+    Options,
+    graph_of_plan,
+    pinned,
+    placement_of,
+    schedule,
+    violations,
+)
+from headway.schedule.static.record import record
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "collision_warning"
+
+
+@cache
+def query() -> Query:
+    return load_query(EXAMPLE / "query.yaml").query
+
+
+@cache
+def plan() -> Plan:
+    return compile_query(query(), load_vehicle(EXAMPLE / "vehicle.yaml").vehicle)
+
+
+def test_tasks_are_sources_and_operators_with_their_costs() -> None:
+    graph, network = graph_of_plan(plan())
+    placement = dict(plan().placement)
+    assert set(graph.by_name) == set(placement)
+    for source in plan().query.sources:
+        task = graph.by_name[source.name]
+        assert (task.work, task.processors) == (0, (placement[source.name],))
+    for operator in plan().query.operators:
+        assert operator.cost is not None
+        times = graph.by_name[operator.name].times
+        for node in plan().vehicle.nodes:
+            assert times[node.name] == operator.cost.worst(node.speed)
+    assert network.processor_names == tuple(node.name for node in plan().vehicle.nodes)
+    media = [bus.name for bus in plan().vehicle.buses]
+    media += [link.name for link in plan().vehicle.links]
+    assert [link.name for link in network.links] == media
+
+
+def test_a_message_alone_takes_as_long_as_the_plan_says() -> None:
+    """With the plan's own placement and no contention, each crossing has the plan's delay."""
+    graph, network = graph_of_plan(plan())
+    instance = Instance(graph, network, Options(contention=False))
+    placement = dict(plan().placement)
+    where = [instance.processors.index(placement[task]) for task in instance.tasks]
+    found = record(instance, instance.topological, where)
+    assert not violations(graph, network, found)
+    sent = {
+        (message.sender, placement[message.receiver]): message.links[-1].finish
+        - found.of_task[message.sender].finish
+        for message in found.messages
+    }
+    assert sent == {(c.stream, c.receiver): c.delay for c in plan().crossings}
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_the_example_is_scheduled(name: str) -> None:
+    graph, network = graph_of_plan(plan())
+    result = schedule(graph, network, name)
+    if result.schedule is None:
+        assert result.failure is not None
+        assert name in ("hsv-cc", "hvlb-cc-a", "hvlb-cc-b")
+        return
+    assert not violations(graph, network, result.schedule)
+    assert result.schedule.makespan == result.makespan
+
+
+def test_a_schedule_is_a_placement_to_compile_with() -> None:
+    result = schedule(*graph_of_plan(plan()), "hvlb-cc-c")
+    assert result.schedule is not None
+    again = compile_query(query(), pinned(plan().vehicle, plan(), result.schedule))
+    assert dict(again.placement) == placement_of(result.schedule)
+
+
+def test_b_fails_on_the_collision_warning_application() -> None:
+    """The fusion of surroundings (SDFO2) sits at depth 7 and feeds three operators, the union
+    before it at depth 6 feeds two: 3/7² outweighs 2/6², for nearly all the work lies behind
+    both."""
+    failure = schedule(*graph_of_plan(plan()), "hvlb-cc-b").failure
+    assert failure is not None
+    assert (failure.task, failure.predecessor) == ("sdfo2", "union1")
+
+
+def test_deadlines_of_outputs_are_those_of_their_tasks() -> None:
+    graph, _ = graph_of_plan(plan())
+    for output in plan().query.outputs:
+        assert graph.by_name[output.stream].deadline == output.deadline
+
+
+def test_a_plan_without_a_vehicle_has_no_schedule() -> None:
+    with pytest.raises(GraphError, match="compiled without a vehicle; compile the query for a"):
+        graph_of_plan(replace(plan(), verdict=None))

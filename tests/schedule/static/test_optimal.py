@@ -1,0 +1,127 @@
+"""The optimum: sound, never worse than a heuristic, and right where it can be told otherwise."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from headway.errors import EnvironmentMissing
+from headway.experiments import hvlb_optimum
+from headway.experiments.random_graphs import figure_2, random_graph
+from headway.experiments.random_shape import Shape
+from headway.model.static_network import Link, Network, Processor, Switch, Switching
+from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.schedule.static import ExactAlpha, Instance, Options, violations
+from headway.schedule.static import constraint_program as program
+from headway.schedule.static.optimal import Effort, Optimal, best_heuristic, find_optimum
+from headway.schedule.static.record import record
+
+QUICK = Effort(seconds=20, workers=4)
+
+
+def optimum_of(instance: Instance) -> Fraction:
+    found = Optimal(QUICK).run(instance, ExactAlpha())
+    schedule = found.optimum.schedule
+    assert violations(instance.graph, instance.network, schedule) == ()
+    assert found.optimum.proven
+    assert found.optimum.gap == 0
+    return found.optimum.makespan
+
+
+def test_graphs_of_ten_tasks_are_proven_and_no_heuristic_is_better() -> None:
+    rows = hvlb_optimum.run(hvlb_optimum.grid(12), QUICK)
+    assert all(row.proven and row.sound for row in rows)
+    for row in rows:
+        assert all(length is None or length >= row.optimum - 1e-9 for length in row.makespans)
+    gaps = {gap.heuristic: gap for gap in hvlb_optimum.analyse(rows) if gap.ccr is None}
+    assert gaps["heft"].graphs == 12
+    assert gaps["hvlb-cc-c"].failures == 0
+    assert all(gap.mean >= 0 or gap.failures == 12 for gap in gaps.values())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_list_schedule_is_shorter(seed: int) -> None:
+    """Every queue on every placement of five tasks, by the timing core."""
+    random = np.random.default_rng(seed)
+    shape = Shape(tasks=5, least_exits=1)
+    instance = Instance(random_graph(shape, ccr=[0.5, 2][seed % 2], random=random), figure_2())
+    before = [{sender for sender, _ in into} for into in instance.predecessors]
+    queues = [
+        order
+        for order in permutations(range(5))
+        if all(before[task] <= set(order[:place]) for place, task in enumerate(order))
+    ]
+    shortest = min(
+        record(instance, order, where).makespan
+        for order in queues
+        for where in product(range(3), repeat=5)
+    )
+    assert optimum_of(instance) <= shortest
+
+
+def test_two_messages_share_a_link_and_the_longer_chain_goes_first() -> None:
+    """Worked by hand: a (1) feeds b (1) and c (6), which are pinned elsewhere; each message takes
+    2. c must be served first: 1 + 2 + 6 = 9; the other way round it would be 11."""
+    graph = TaskGraph(
+        tasks=(
+            Task(name="a", work=1, processors=("p",)),
+            Task(name="b", work=1, processors=("q",)),
+            Task(name="c", work=6, processors=("r",)),
+        ),
+        edges=(
+            Edge(sender="a", receiver="b", volume=2),
+            Edge(sender="a", receiver="c", volume=2),
+        ),
+    )
+    network = Network(
+        processors=tuple(Processor(name=name) for name in "pqr"),
+        links=(Link(name="bus", ends=("p", "q", "r")),),
+    )
+    assert optimum_of(Instance(graph, network)) == 9
+    assert optimum_of(Instance(graph, network, Options(contention=False))) == 9
+    longer = TaskGraph(
+        tasks=(*graph.tasks[:2], Task(name="c", work=1, processors=("r",))), edges=graph.edges
+    )
+    assert optimum_of(Instance(longer, network)) == 6
+    assert optimum_of(Instance(longer, network, Options(contention=False))) == 4
+
+
+def test_store_and_forward_and_gateway_delays() -> None:
+    graph = TaskGraph(
+        tasks=(
+            Task(name="a", work=1, processors=("p",)),
+            Task(name="b", work=1, processors=("q",), release=3),
+        ),
+        edges=(Edge(sender="a", receiver="b", volume=2),),
+    )
+    network = Network(
+        processors=(Processor(name="p"), Processor(name="q")),
+        switches=(Switch(name="s", delay=Fraction(1, 2)),),
+        links=(Link(name="one", ends=("p", "s")), Link(name="two", ends=("s", "q"))),
+        switching=Switching.STORE_AND_FORWARD,
+    )
+    assert optimum_of(Instance(graph, network)) == Fraction(13, 2)  # 1 + 2 + 1/2 + 2 + 1
+
+
+def test_numbers_too_fine_for_the_solver_are_rounded_and_the_bound_stays_true(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = random_graph(Shape(tasks=8), ccr=1, random=np.random.default_rng(2))
+    instance = Instance(graph, figure_2())
+    exact = find_optimum(instance, best_heuristic(instance), QUICK)
+    monkeypatch.setattr(program, "LARGEST_HORIZON", 2000)
+    coarse = find_optimum(instance, best_heuristic(instance), QUICK)
+    assert violations(graph, instance.network, coarse.schedule) == ()
+    assert coarse.bound <= exact.makespan <= coarse.makespan
+    assert float(coarse.makespan / exact.makespan) < 1.05
+
+
+def test_without_ortools_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    instance = Instance(TaskGraph(tasks=(Task(name="a", work=1),)), figure_2())
+    with pytest.raises(EnvironmentMissing, match=r"pip install 'headway\[optimal\]'"):
+        Optimal(QUICK).run(instance, ExactAlpha())
