@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from headway.files.json_schema import library_json_schema, query_json_schema, vehicle_json_schema
+from headway.files.json_schema import (
+    graph_json_schema,
+    library_json_schema,
+    network_json_schema,
+    query_json_schema,
+    vehicle_json_schema,
+)
 from headway.files.load import (
     LoadedQuery,
     LoadedVehicle,
@@ -18,9 +24,11 @@ __all__ = [
     "LoadedQuery",
     "LoadedVehicle",
     "SourceMap",
+    "graph_json_schema",
     "library_json_schema",
     "load_query",
     "load_vehicle",
+    "network_json_schema",
     "parse_query",
     "parse_vehicle",
     "query_json_schema",

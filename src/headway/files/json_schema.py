@@ -8,6 +8,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from headway.files.forms import Form
+from headway.files.graphs.graph_form import GraphForm
+from headway.files.graphs.network_form import NetworkForm
 from headway.files.query_form import LibraryForm, QueryForm
 from headway.files.vehicle_form import VehicleForm
 
@@ -54,3 +56,13 @@ def library_json_schema() -> dict[str, Any]:
 def vehicle_json_schema() -> dict[str, Any]:
     """The form of a vehicle file."""
     return _schema(VehicleForm, "Headway vehicle")
+
+
+def graph_json_schema() -> dict[str, Any]:
+    """The form of a task graph file."""
+    return _schema(GraphForm, "Headway task graph")
+
+
+def network_json_schema() -> dict[str, Any]:
+    """The form of a network file."""
+    return _schema(NetworkForm, "Headway network")

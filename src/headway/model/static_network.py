@@ -189,9 +189,8 @@ def leads(network: Network, route: Route, start: str, end: str) -> bool:
     reached = {start}
     for name in route:
         ends = set(network.link_named[name].ends)
-        reached = (
-            ends - reached
-            if len(reached) == 1 and reached <= ends
-            else (ends if reached & ends else set())
-        )
+        here = reached & ends
+        if not here:
+            return False
+        reached = ends if len(here) > 1 else ends - here
     return end in reached

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
 from headway.errors import FileError, GraphError, InputError
+from headway.files import graph_json_schema, network_json_schema
 from headway.files.graphs import (
     graph_to_yaml,
     load_graph,
@@ -159,3 +162,13 @@ def test_mistakes_in_networks(old: str, new: str, error: type[InputError], messa
     with pytest.raises(error) as caught:
         parse_network(NETWORK.replace(old, new, 1), "n.yaml")
     assert str(caught.value).startswith(message)
+
+
+def test_the_schemas_accept_the_examples_and_refuse_what_the_reader_refuses() -> None:
+    graph = Draft202012Validator(graph_json_schema())
+    network = Draft202012Validator(network_json_schema())
+    for name in ("graph.yaml", "periods.yaml"):
+        graph.validate(yaml.safe_load((EXAMPLE / name).read_text()))
+    network.validate(yaml.safe_load((EXAMPLE / "network.yaml").read_text()))
+    assert not graph.is_valid({"graph": "g", "tasks": {"a": {"wrok": 3}}})
+    assert not network.is_valid({"network": "n", "processors": {"p": "fast"}})

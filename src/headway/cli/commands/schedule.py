@@ -17,7 +17,7 @@ from headway.errors import InputError, Problem
 from headway.report.gantt import gantt_svg, time_text
 from headway.report.gantt_page import gantt_html
 from headway.report.schedule_json import study_plain
-from headway.report.schedule_study import Outcome, Study
+from headway.report.schedule_study import Outcome, Study, remark
 from headway.report.schedule_tables import tables
 from headway.report.words import sign
 from headway.schedule.static import (
@@ -173,6 +173,4 @@ def _verdict(study: Study) -> str:
     best = min(sound or found, key=lambda outcome: outcome.result.makespan or 0)
     length = time_text((best.result.makespan or 0) / study.unit)
     words = f"{best.result.algorithm}: makespan {length} {study.unit_name}".rstrip()
-    return f"{sign(bool(sound))} {words}" + (
-        "" if sound else ", but not over and over or not in time"
-    )
+    return f"{sign(bool(sound))} {words}" + ("" if sound else f", but {remark(best)}")

@@ -9,26 +9,36 @@ from typing import Annotated
 import typer
 
 from headway.cli.screen import write
-from headway.files import library_json_schema, query_json_schema, vehicle_json_schema
+from headway.files import (
+    graph_json_schema,
+    library_json_schema,
+    network_json_schema,
+    query_json_schema,
+    vehicle_json_schema,
+)
 
 
 class FileKind(StrEnum):
     QUERY = "query"
     VEHICLE = "vehicle"
     LIBRARY = "library"
+    GRAPH = "graph"
+    NETWORK = "network"
 
 
 _SCHEMAS = {
     FileKind.QUERY: query_json_schema,
     FileKind.VEHICLE: vehicle_json_schema,
     FileKind.LIBRARY: library_json_schema,
+    FileKind.GRAPH: graph_json_schema,
+    FileKind.NETWORK: network_json_schema,
 }
 
 
 def schema(
     kind: Annotated[FileKind, typer.Argument(help="the kind of file", show_default=False)],
 ) -> None:
-    """Print the JSON Schema of query, vehicle or library files; editors complete and check with it.
+    """Print the JSON Schema of the files people write; editors complete and check with it.
 
     \b
     Example:

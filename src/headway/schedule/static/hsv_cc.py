@@ -15,7 +15,7 @@ class HsvCc(ValueScheduler):
 
     name = "hsv-cc"
     summary = "value EFT · LDET, queue by hrank · outd; no load balance"
-    paper = "Xie, Li, Li 2015, doi:10.1016/j.jpdc.2015.04.005; HVLB_CC section 3.1"
+    paper = "Xie, Li, Li, J. Parallel Distrib. Comput. 83 (2015) 1-12; HVLB_CC section 3.1"
     uses_alpha = False
 
     def order(self, instance: Instance, ranks: Ranks) -> Order:
