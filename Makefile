@@ -41,7 +41,7 @@ $(BIN)/python:
 
 $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt --editable '.[spark,plot,optimal,dev]'
+	  --constraint constraints.txt --editable '.[spark,plot,optimal,can,kafka,dev]'
 	@touch $@
 
 demo: $(STAMP) ## compile and explain the collision-warning example, results in build/demo

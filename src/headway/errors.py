@@ -8,6 +8,7 @@
     │   ├── VehicleError      a vehicle does not hold together
     │   ├── PlacementError    no placement respects the capacities
     │   ├── GraphError        a task graph or its network does not hold together
+    │   ├── TaskSetError      a task set does not hold together, or its hard load does not fit
     │   ├── UnsupportedError  an engine was asked for what it declares it cannot do
     │   └── DataError         the tuples do not have the promised form
     └── EnvironmentMissing    the machine lacks something that is needed (exit code 2)
@@ -103,6 +104,10 @@ class GraphError(InputError):
 
     The subclasses name the fault: see :mod:`headway.model.taskgraph` and
     :mod:`headway.model.static_network`."""
+
+
+class TaskSetError(InputError):
+    """A set of hard and soft tasks does not hold together, or its hard load does not fit."""
 
 
 class UnsupportedError(InputError):

@@ -8,7 +8,7 @@ two arrivals, so Spark can run it over pieces of a recording or of a stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -16,9 +16,9 @@ from headway.compile.meaning import on_one_node
 from headway.model.plan import Plan
 from headway.runtime.core import NEVER, Core, Sink, Wire
 from headway.runtime.operators.base import Dropped, Row, State
-from headway.runtime.program import build_program
+from headway.runtime.program import tasks_for
 from headway.runtime.trace import Trace
-from headway.runtime.units import Flight, Unit
+from headway.runtime.units import Flight, Unit, assemble
 from headway.schedule.online.s_edf import StreamEdf
 
 
@@ -33,16 +33,26 @@ class Result(NamedTuple):
 
 
 class Stepwise(Core):
-    """One vehicle. ``results`` collects until the owner takes them."""
+    """One vehicle. ``results`` collects until the owner takes them.
 
-    def __init__(self, plan: Plan, on_drop: Callable[[Dropped, int], None] | None = None) -> None:
+    ``watched``: streams whose marks somebody outside asks for, because joins or windows follow.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        on_drop: Callable[[Dropped, int], None] | None = None,
+        watched: Collection[str] = (),
+    ) -> None:
         plan = on_one_node(plan)
+        policy = StreamEdf()
+        tasks, order = tasks_for(plan, policy)
         self.results: list[Result] = []
         self._late = False
         self._events: list[tuple[int, int, int, Callable[[Any], None], Any]] = []
         super().__init__(
             plan,
-            build_program(plan, StreamEdf(), charged=False),
+            assemble(plan, policy, tasks, order, charged=False, leaving=watched),
             sinks={
                 output.name: self._sink(place) for place, output in enumerate(plan.query.outputs)
             },

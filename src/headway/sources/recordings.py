@@ -1,4 +1,5 @@
-"""Recordings: a folder with one file per source, ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``.
+"""Recordings: a folder with one file per source, ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``,
+or ``NAME.can``, which says where in a CAN log the source is (:mod:`headway.sources.can_file`).
 
 Columns: ``timestamp`` (the sensing time), ``arrived_at`` (when it reached the vehicle; without that
 column a tuple arrives when it is sensed), ``vehicle`` (a string, for recordings of a fleet), and
@@ -17,12 +18,13 @@ from headway.errors import DataError, FileError, Place, Problem
 from headway.model.query import Source
 from headway.model.schema import ARRIVAL_COLUMN, Schema
 from headway.model.user_operator import Row
+from headway.sources.can_file import read_can
 from headway.sources.csv_file import read_csv
 from headway.sources.jsonl_file import read_jsonl
 from headway.sources.parquet_file import read_parquet
 from headway.sources.record import Record
 
-READERS = {".parquet": read_parquet, ".csv": read_csv, ".jsonl": read_jsonl}
+READERS = {".parquet": read_parquet, ".csv": read_csv, ".jsonl": read_jsonl, ".can": read_can}
 
 
 class Arrival(NamedTuple):

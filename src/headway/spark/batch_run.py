@@ -18,6 +18,7 @@ from headway.spark.output_folder import OutputFolder
 from headway.spark.plan import lower_batch
 from headway.spark.reading import PARQUET, find_files, read_batch
 from headway.spark.sinks import CONSOLE, Sink
+from headway.spark.sources.quarantine import FOLDER, Quarantine, notes
 
 OnOutput = Callable[[str], None]
 OnRows = Callable[[str, list[dict[str, object]]], None]
@@ -38,8 +39,9 @@ def run_batch(
     began, clock = now(), time.perf_counter()
     schemas = dict(plan.schemas)
     done: dict[str, SparkOutput] = {}
+    quarantine = Quarantine(folder.part(FOLDER))
     with translated():
-        sources = read_batch(spark, recording, plan.query.sources)
+        sources = read_batch(spark, recording, plan.query.sources, quarantine=quarantine)
         with lower_batch(plan, sources) as lowered:
             for output in sorted(plan.query.outputs, key=urgency):
                 on_output(output.name)
@@ -47,10 +49,14 @@ def run_batch(
                 done[output.name] = sink.write(lowered[output.name], account, folder)
                 if sink.format == CONSOLE:
                     on_rows(output.name, sink.shown(lowered[output.name], account))
+    left_out = quarantine.entries()
+    if not left_out:
+        folder.drop(FOLDER)
     return SparkRun(
         outputs=tuple(done[output.name] for output in plan.query.outputs),
         seconds=time.perf_counter() - clock,
-        rows_in=_rows_in(plan, recording),
+        rows_in=None if left_out else _rows_in(plan, recording),
+        notes=notes(left_out),
     )
 
 

@@ -78,15 +78,14 @@ def _check_log(group: Path) -> None:
     (commits). A number that is missing in between was deleted by somebody."""
     offsets, commits = _numbers(group / "offsets"), _numbers(group / "commits")
     missing = [group / "metadata"] if offsets and not (group / "metadata").exists() else []
-    for name, numbers in (("offsets", offsets), ("commits", commits)):
-        last = max(offsets | commits, default=-1) if name == "offsets" else max(commits, default=-1)
-        missing += [
-            group / name / str(number)
-            for number in range(min(numbers, default=last), last + 1)
-            if number not in numbers
-        ]
-    if offsets and max(offsets) - max(commits, default=-1) > 1:
-        missing.append(group / "commits" / str(max(offsets) - 1))
+    begun, done = max(offsets | commits, default=-1), max(commits, default=-1)
+    if begun - done > 1:  # only the last batch may have been begun and not be done
+        missing.append(group / "commits" / str(begun - 1))
+    for name, numbers, last in (("offsets", offsets, begun), ("commits", commits, done)):
+        if last >= 0:
+            first = min(numbers, default=last)
+            wanted = set(range(first, last + 1))
+            missing += [group / name / str(number) for number in sorted(wanted - numbers)]
     if missing:
         raise _refused(missing[0], "a file of the checkpoint is gone",
                        want=f"put it back from a copy, or {_AFRESH}")  # fmt: skip

@@ -47,6 +47,11 @@ class OutputFolder:
         self._names.append(name)
         return path
 
+    def drop(self, name: str) -> None:
+        """A part that is not to be there after all."""
+        remove(self.folder / (name + PART))
+        self._names.remove(name)
+
     def write_summary(self, data: dict[str, Any]) -> str:
         """Adds the names of all files to it; gives the text."""
         files = [*self._names, SUMMARY]

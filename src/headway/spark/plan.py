@@ -99,7 +99,8 @@ class _Lowering:
     def lowered(self) -> Lowered:
         if self.region.exits:
             part = part_giving(self.plan, self.region.exits)
-            data = run_region(part, dict(self.sources))
+            watched = tuple(name for name in self.region.exits if name in self.marked)
+            data = run_region(part, dict(self.sources), watched)
             if len(self.region.exits) > 1:
                 data = self._keep(data)
             self.frames |= exits(data, {name: self.schemas[name] for name in self.region.exits})

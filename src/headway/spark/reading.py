@@ -2,7 +2,8 @@
 of such files.
 
 Both can be read as a batch or as a stream (each file once, in the order they appear), and both
-again from the beginning, which is what makes restarts exact.
+again from the beginning, which is what makes restarts exact. In a folder, a file that breaks the
+schema is left out and named where there is a quarantine; a source of one file has nothing else.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from headway.sources.record import ARRIVAL_FIELD, VEHICLE_FIELD
 from headway.sources.recordings import READERS, find_file
 from headway.spark.columns import conformed
 from headway.spark.lowering.types import SPARK
+from headway.spark.sources.checked_files import CheckedFiles, sound_parquet
+from headway.spark.sources.quarantine import Quarantine
 from headway.spark.text_files import read_text_files, text_schema
 
 PARQUET = ".parquet"
@@ -40,6 +43,10 @@ class Files:
     def paths(self) -> list[Path]:
         hidden = ("_", ".")
         return sorted(p for p in self.folder.glob(self.pattern) if not p.name.startswith(hidden))
+
+    @property
+    def several(self) -> bool:
+        return "*" in self.pattern
 
 
 def find_files(folder: Path, source: Source, *, streaming: bool = False) -> Files:
@@ -74,21 +81,34 @@ def _folder(folder: Path, source: Source, streaming: bool) -> Files:
 
 
 def read_batch(
-    spark: SparkSession, folder: Path, sources: Iterable[Source]
+    spark: SparkSession,
+    folder: Path,
+    sources: Iterable[Source],
+    *,
+    quarantine: Quarantine | None = None,
 ) -> dict[str, DataFrame]:
     """All tuples there are, by source."""
-    return {source.name: _batch(spark, find_files(folder, source)) for source in sources}
+    return {
+        source.name: _batch(spark, find_files(folder, source), quarantine) for source in sources
+    }
 
 
-def _batch(spark: SparkSession, files: Files) -> DataFrame:
-    paths = [str(path.absolute()) for path in files.paths()]
+def _batch(spark: SparkSession, files: Files, quarantine: Quarantine | None) -> DataFrame:
+    found = [path.absolute() for path in files.paths()]
     if files.suffix == PARQUET:
-        data = spark.read.parquet(*map(_escaped, paths))
+        if quarantine is not None and files.several:
+            found = sound_parquet(found, files.source.name, files.source.schema, quarantine)
+        if not found:
+            return spark.createDataFrame([], text_schema(files.source.schema))
+        data = spark.read.parquet(*(_escaped(str(path)) for path in found))
         return conformed(data, files.source.schema, _where(files), F.col(_ROW))
-    listed = spark.createDataFrame([(path,) for path in paths], "path string")
-    spread = listed.repartition(min(len(paths), 64))
+    listed = spark.createDataFrame([(str(path),) for path in found], "path string")
+    spread = listed.repartition(min(len(found), 64))
     schema = files.source.schema
-    return spread.mapInArrow(read_text_files(schema), text_schema(schema))
+    read = read_text_files(schema)
+    if quarantine is not None and files.several:
+        read = CheckedFiles(files.source.name, schema, quarantine, remember=False).reader()
+    return spread.mapInArrow(read, text_schema(schema))
 
 
 def read_stream(
@@ -97,26 +117,34 @@ def read_stream(
     sources: Iterable[Source],
     *,
     files_per_batch: int | None = None,
+    quarantine: Quarantine | None = None,
 ) -> dict[str, DataFrame]:
     """The files that are there and those that will come, by source; ``files_per_batch`` of each
     at a time."""
     return {
-        source.name: _stream(spark, find_files(folder, source, streaming=True), files_per_batch)
+        source.name: _stream(
+            spark, find_files(folder, source, streaming=True), files_per_batch, quarantine
+        )
         for source in sources
     }
 
 
-def _stream(spark: SparkSession, files: Files, files_per_batch: int | None) -> DataFrame:
+def _stream(
+    spark: SparkSession, files: Files, files_per_batch: int | None, quarantine: Quarantine | None
+) -> DataFrame:
     reader = spark.readStream.option("pathGlobFilter", files.pattern)
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
     folder = _escaped(str(files.folder.absolute()))
     schema = files.source.schema
-    if files.suffix == PARQUET:
+    read = read_text_files(schema)
+    if quarantine is not None and files.several:
+        read = CheckedFiles(files.source.name, schema, quarantine).reader()
+    elif files.suffix == PARQUET:
         data = reader.schema(_file_schema(spark, files)).parquet(folder)
         return conformed(data, schema, _where(files), F.col(_ROW))
     found = reader.format("binaryFile").schema(_BINARY).load(folder).select("path")
-    return found.mapInArrow(read_text_files(schema), text_schema(schema))
+    return found.mapInArrow(read, text_schema(schema))
 
 
 def _file_schema(spark: SparkSession, files: Files) -> StructType:
@@ -131,7 +159,7 @@ def _file_schema(spark: SparkSession, files: Files) -> StructType:
 
 def _where(files: Files) -> str:
     one = files.folder / files.pattern
-    return str(one if "*" not in files.pattern else files.folder)
+    return str(one if not files.several else files.folder)
 
 
 def _escaped(path: str) -> str:

@@ -18,6 +18,7 @@ from headway.spark.latencies import Tally
 from headway.spark.pools import Share
 from headway.spark.reading import read_stream
 from headway.spark.regions import part_with
+from headway.spark.sources.quarantine import FOLDER, Quarantine
 from headway.spark.stream_files import remove_end, write_end, write_tagged
 from headway.spark.streaming import LoweredStream, finish_stream, lower_stream
 
@@ -56,7 +57,11 @@ class GroupQuery:
         for output in self.group.outputs:
             remove_end(self.output, output.name)
         sources = read_stream(
-            session, self.recording, self.part.query.sources, files_per_batch=self.files_per_batch
+            session,
+            self.recording,
+            self.part.query.sources,
+            files_per_batch=self.files_per_batch,
+            quarantine=Quarantine(self.output / FOLDER),
         )
         self.lowered: LoweredStream = lower_stream(
             self.plan, self.share.capped(sources), outputs=self.group.names, hold=self.hold

@@ -19,6 +19,7 @@ from headway.spark.gate import GATES, NoGate
 from headway.spark.groups import groups_of
 from headway.spark.outcome import SparkRun
 from headway.spark.pools import shares
+from headway.spark.sources.quarantine import FOLDER, Quarantine, notes
 from headway.spark.stream_query import GroupQuery
 from headway.spark.supervise import may_restart
 
@@ -130,13 +131,14 @@ class StreamRun:
             for tally in group.tallies
         }
         order = [output.name for output in self.queries[0].plan.query.outputs]
-        notes = ("continued from its checkpoint: numbers are of this process",)
+        told = ("continued from its checkpoint: numbers are of this process",)
+        left_out = Quarantine(self.queries[0].output / FOLDER).entries()
         return SparkRun(
             outputs=tuple(by_name[name] for name in order),
             seconds=time.perf_counter() - self._clock,
             batches=sum(group.batches for group in self.queries),
             restarts=sum(group.restarts for group in self.queries),
-            notes=notes if self.resumed else (),
+            notes=(*(told if self.resumed else ()), *notes(left_out)),
         )
 
     def progress(self) -> str:

@@ -44,7 +44,7 @@ def read_text_files(schema: Schema) -> Callable[[Batches], Batches]:
     def read(batches: Batches) -> Batches:
         for batch in batches:
             for path in batch.column("path").to_pylist():
-                yield from _tables(local_path(path), schema)
+                yield from file_tables(local_path(path), schema)
 
     return read
 
@@ -53,7 +53,8 @@ def local_path(path: str) -> Path:
     return Path(path.removeprefix("file://").removeprefix("file:"))
 
 
-def _tables(path: Path, schema: Schema) -> Batches:
+def file_tables(path: Path, schema: Schema) -> Batches:
+    """The tuples of one file; DataError or FileError where it stops being one."""
     kinds = [ARROW_TYPES[field.type] for field in schema.columns]
     kinds += [ARROW_TYPES[DataType.TIMESTAMP], pa.string(), pa.int64()]
     names = [field.name for field in schema.columns]

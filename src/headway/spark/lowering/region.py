@@ -38,8 +38,9 @@ ROWS_OUT = 10_000
 Batches = Iterator[Any]
 
 
-def run_region(part: Plan, sources: dict[str, DataFrame]) -> DataFrame:
-    """``part`` over its sources; its outputs come tagged (:func:`tagged.exits`)."""
+def run_region(part: Plan, sources: dict[str, DataFrame], watched: tuple[str, ...]) -> DataFrame:
+    """``part`` over its sources; its outputs come tagged (:func:`tagged.exits`). Of the streams
+    ``watched`` the marks matter."""
     schemas = dict(part.schemas)
     given = [(schemas[source.name], sources[source.name]) for source in part.query.sources]
     ordered = (
@@ -48,10 +49,10 @@ def run_region(part: Plan, sources: dict[str, DataFrame]) -> DataFrame:
         .sortWithinPartitions(VEHICLE_COLUMN, *arrival_order(len(given)))
     )
     leaving = [schemas[output.stream] for output in part.query.outputs]
-    return ordered.mapInArrow(replayed(part), exit_schema(leaving))
+    return ordered.mapInArrow(replayed(part, watched), exit_schema(leaving))
 
 
-def replayed(part: Plan) -> Callable[[Batches], Batches]:
+def replayed(part: Plan, watched: tuple[str, ...]) -> Callable[[Batches], Batches]:
     """What a task does with its vehicles, one after the other."""
     text, paths = plan_to_json(part), tuple(sys.path)
     names = [source.name for source in part.query.sources]
@@ -60,7 +61,7 @@ def replayed(part: Plan) -> Callable[[Batches], Batches]:
 
     def run(batches: Batches) -> Batches:
         sys.path.extend(path for path in paths if path not in sys.path)
-        engine = engine_of(text)
+        engine = engine_of(text, watched)
         engine.restore(None)
         current: str | None = None
         for batch in batches:
@@ -82,9 +83,9 @@ def replayed(part: Plan) -> Callable[[Batches], Batches]:
 
 
 @lru_cache(maxsize=8)
-def engine_of(text: str) -> Stepwise:
+def engine_of(text: str, watched: tuple[str, ...] = ()) -> Stepwise:
     """The engine of a plan, built once in a worker; its user restores the state it needs."""
-    return Stepwise(plan_from_json(text))
+    return Stepwise(plan_from_json(text), watched=watched)
 
 
 def arrivals(batch: Any, count: int) -> Iterator[tuple[str, int, int, Row]]:

@@ -1,0 +1,39 @@
+"""Rate-monotonic scheduling of operator paths (Schmidt et al.; ROP-EDF table 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headway.schedule.online.policy import KeyFunction, UnitFacts
+from headway.schedule.online.reservation import Job, Ledger, ReservationPolicy, TaskFacts
+
+
+class PeriodOrder(Ledger):
+    """The task with the shorter period first; on a tie the one that stands first."""
+
+    def __init__(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> None:
+        super().__init__(tasks, overhead)
+        order = sorted(range(len(self.tasks)), key=lambda task: (self.tasks[task].period, task))
+        self._rank = {task: rank for rank, task in enumerate(order)}
+
+    def admit(self, job: Job) -> bool:
+        job.due = self._rank[job.task]
+        return True
+
+
+class RateMonotonic(ReservationPolicy):
+    """Fixed priorities by period. Among queries, where a path has no period of its own, by relative
+    deadline."""
+
+    name = "rate-monotonic"
+    summary = "the path with the shorter period first; nothing is rejected"
+    paper = "ROP-EDF, table 6 (Schmidt et al.)"
+    guarded = False
+    features = (False, False, False, False)
+
+    def key(self, unit: UnitFacts) -> KeyFunction:
+        key = (unit.deadline, unit.rank)
+        return lambda timestamp, root: key
+
+    def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> Ledger:
+        return PeriodOrder(tasks, overhead)

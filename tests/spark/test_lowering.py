@@ -1,0 +1,187 @@
+"""What the lowering asks of its sources, shares between outputs and refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.contract.cases import CASES, SOURCES, merged, query_of
+
+from headway.compile import compile_query
+from headway.errors import DataError, UnsupportedError
+from headway.model.expression import Sql
+from headway.model.graph import graph_of
+from headway.model.operators import Filter, Input, UserDefined
+from headway.model.query import Output, Query, Source
+from headway.model.schema import schema
+from headway.model.time import SECOND
+from headway.model.user_operator import OperatorContext, Row, UserOperator
+from headway.spark.capabilities import Mode, problems, refuse_unsupported
+from headway.spark.plan import lower_batch
+from headway.spark.regions import keeps_state, region_of
+from headway.spark.streaming import lower_stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COLUMNS = "vehicle string, timestamp timestamp, arrived_at timestamp, k int, v double"
+
+
+class Counting(UserOperator):
+    """Keeps a count and tells nobody."""
+
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        self.count = 0
+
+    def process(self, inputs: Mapping[str, Sequence[Row]], now: int) -> Iterable[Row]:
+        return ()
+
+
+def plain_filter(columns: str = "v > 0", **fields: str) -> Query:
+    return Query(
+        name="q",
+        sources=(Source(name="s", schema=schema(**(fields or {"k": "int", "v": "double"}))),),
+        steps=(Filter(name="f", inputs=(Input("input", "s"),), where=Sql(columns)),),
+        outputs=(Output(name="out", stream="f", deadline=SECOND),),
+    )
+
+
+# -------------------------------------------------------------------- what is native
+
+
+def test_what_needs_no_order_is_native() -> None:
+    for name, operators in CASES.items():
+        region = region_of(graph_of(merged([(name, operators)], SOURCES["plain"])))
+        ordered = any(word in name for word in ("udo", "fusion", "timeout"))
+        assert bool(region.streams) == ordered, name
+
+
+def test_after_the_region_it_is_native_again() -> None:
+    graph = graph_of(query_of(["udo, then windows"], "plain"))
+    assert region_of(graph).exits == ("c0_x",), "the windows are Spark's"
+
+
+def test_a_shedder_alone_is_a_region() -> None:
+    graph = graph_of(query_of(["tumbling windows"], "shed"))
+    assert region_of(graph).exits == ("s0",)
+
+
+def test_a_stream_keeps_all_state_in_the_engine() -> None:
+    graph = graph_of(query_of(["windows of a join", "filter"], "plain"))
+    assert region_of(graph, keeps_state).exits == ("c0_x",)
+
+
+# -------------------------------------------------------------------- sources
+
+
+def test_a_missing_source_is_named(spark: SparkSession) -> None:
+    with pytest.raises(DataError, match="no data for source 's'; got data for t"):
+        lower_batch(compile_query(plain_filter()), {"t": spark.createDataFrame([], COLUMNS)})
+
+
+def test_columns_are_checked_before_anything_runs(spark: SparkSession) -> None:
+    data = spark.createDataFrame([], "timestamp timestamp, k bigint")
+    with pytest.raises(DataError) as error:
+        lower_batch(compile_query(plain_filter()), {"s": data})
+    assert str(error.value).splitlines() == [
+        "sources.s: column 'k'; got bigint; want int",
+        "sources.s: column 'v' is missing; got the columns timestamp, k; want double",
+    ]
+
+
+def test_without_vehicle_and_arrival(spark: SparkSession) -> None:
+    data = spark.sql("SELECT timestamp_micros(5) AS timestamp, 1 AS k, 2D AS v")
+    with lower_batch(compile_query(plain_filter()), {"s": data}) as outputs:
+        (row,) = outputs["out"].selectExpr("vehicle", "unix_micros(timestamp)", "k", "v").collect()
+    assert tuple(row) == ("", 5, 1, 2.0)
+
+
+def test_tuples_that_do_not_fit_are_left_out(spark: SparkSession) -> None:
+    """As the vehicle engine rejects them at its entrance: bytes are counted, not letters."""
+    texts = "VALUES ('abc'), ('äb'), ('äbc'), (NULL)"
+    data = spark.sql(f"SELECT timestamp_micros(5) AS timestamp, col1 AS t FROM ({texts})")
+    none = spark.sql("SELECT CAST(NULL AS timestamp) AS timestamp, 'a' AS t")
+    plan = compile_query(plain_filter("true", t="string(3)"))
+    with lower_batch(plan, {"s": data.union(none)}) as outputs:
+        assert {row.t for row in outputs["out"].collect()} == {"abc", "äb", None}
+
+
+# -------------------------------------------------------------------- shared work
+
+
+def plan_text(data: DataFrame) -> str:
+    return str(data._jdf.queryExecution().toString())
+
+
+def test_a_shared_region_is_computed_once(spark: SparkSession) -> None:
+    query = query_of(["udo", "udo, gathering all", "filter"], "plain")
+    data = {source.name: spark.createDataFrame([], COLUMNS) for source in query.sources}
+    with lower_batch(compile_query(query), data) as outputs:
+        assert len(outputs.kept) == 1
+        assert "InMemoryRelation" in plan_text(outputs["c0_x"])
+        assert "InMemoryRelation" in plan_text(outputs["c1_x"])
+        assert "InMemoryRelation" not in plan_text(outputs["c2_x"]), "reads its source"
+    assert outputs.kept == []
+
+
+def test_nothing_is_kept_for_one_output(spark: SparkSession) -> None:
+    query = query_of(["windows of a join"], "plain")
+    data = {source.name: spark.createDataFrame([], COLUMNS) for source in query.sources}
+    assert lower_batch(compile_query(query), data).kept == []
+
+
+def test_marks_are_spared_where_nobody_can_be_late(spark: SparkSession) -> None:
+    query = query_of(["tumbling windows"], "plain")
+    fresh = spark.sql(
+        "SELECT 'a' AS vehicle, timestamp_micros(id * 10) AS timestamp, "
+        "timestamp_micros(id * 10 + 3) AS arrived_at, CAST(id AS int) AS k, 1D AS v FROM range(9)"
+    )
+    plan = compile_query(query)
+    assert "Window" not in plan_text(lower_batch(plan, {"s0": fresh})["c0_x"])
+    late = fresh.selectExpr(
+        "vehicle", "timestamp", "arrived_at + INTERVAL 1 SECOND AS arrived_at", "k", "v"
+    )
+    assert "Window" in plan_text(lower_batch(plan, {"s0": late})["c0_x"])
+
+
+def test_a_join_is_by_equal_slices_of_time(spark: SparkSession) -> None:
+    query = query_of(["join without keys"], "plain")
+    data = {source.name: spark.createDataFrame([], COLUMNS) for source in query.sources}
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    try:
+        text = plan_text(lower_batch(compile_query(query), data, look_for_late=False)["c0_x"])
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+    assert "SortMergeJoin" in text
+    assert "CartesianProduct" not in text
+    assert "NestedLoop" not in text
+
+
+# -------------------------------------------------------------------- refused
+
+
+def test_names_that_spark_confuses_are_refused() -> None:
+    plan = compile_query(plain_filter("v > 0", v="double", V="double"))
+    with pytest.raises(UnsupportedError) as error:
+        refuse_unsupported(plan, Mode.BATCH)
+    assert str(error.value).splitlines()[0] == (
+        "s.v: 'v' is not supported on Spark (batch): it is a column that differs from another in "
+        "capitals only, and Spark does not tell such names apart; rename one of them"
+    )
+
+
+def test_state_that_would_be_lost_is_refused_in_a_stream(spark: SparkSession) -> None:
+    query = plain_filter()
+    operator = UserDefined(
+        name="f",
+        inputs=(Input("input", "s"),),
+        implementation="tests.spark.test_lowering:Counting",
+        schema=schema(k="int"),
+    )
+    plan = compile_query(replace(query, steps=(operator,)))
+    assert problems(plan, Mode.BATCH) == []
+    with pytest.raises(UnsupportedError, match="Counting.* lost between micro-batches; define"):
+        lower_stream(plan, {"s": spark.createDataFrame([], COLUMNS)})
