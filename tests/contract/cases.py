@@ -40,9 +40,19 @@ SUM = (
 LAST = Column("v", Sql("max(v)"))
 
 
-def _udo(name: str, inputs: tuple[Input, ...] = ONLY, **options: object) -> Operator:
-    return UserDefined(  # type: ignore[arg-type]
-        name="x", inputs=inputs, implementation=f"{HERE}:{name}", schema=COLUMNS, **options
+def _udo(
+    name: str,
+    inputs: tuple[Input, ...] = ONLY,
+    timeout: int | None = None,
+    gather: Gather = Gather.ALL,
+) -> Operator:
+    return UserDefined(
+        name="x",
+        inputs=inputs,
+        implementation=f"{HERE}:{name}",
+        schema=COLUMNS,
+        timeout=timeout,
+        gather=gather,
     )
 
 

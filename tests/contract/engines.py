@@ -59,7 +59,9 @@ def spark_stream(
         place = folder / source.name
         place.mkdir(parents=True)
         cuts = sorted(cut.randint(0, whole.num_rows) for _ in range(cut.randint(0, 2)))
-        for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, whole.num_rows], strict=True)):
+        for number, (start, end) in enumerate(
+            zip([0, *cuts], [*cuts, whole.num_rows], strict=True)
+        ):
             path = place / f"{number}.parquet"
             pa.parquet.write_table(whole.slice(start, end - start), path)
             os.utime(path, (1_600_000_000 + number,) * 2)  # Spark reads the oldest file first

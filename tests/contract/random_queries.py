@@ -52,7 +52,9 @@ def random_query(draw: random.Random, shape: Shape) -> Query:
     for index in range(draw.randint(1, shape.most_operators)):
         kind = draw.choice(shape.kinds)
         several = kind in ("join", "gather", "timeout", "union")
-        first = draw.choice(list(unread) or streams) if draw.random() < 0.7 else draw.choice(streams)
+        first = (
+            draw.choice(list(unread) or streams) if draw.random() < 0.7 else draw.choice(streams)
+        )
         inputs = [first, draw.choice(streams)] if several else [first]
         steps.append(_operator(draw, kind, f"o{index}", inputs))
         for stream in inputs:
@@ -120,13 +122,13 @@ def _operator(draw: random.Random, kind: str, name: str, streams: Sequence[str])
         ) if draw.random() < 0.7 else _keyless(name, only, window)  # fmt: skip
     if kind in ("join", "timeout"):
         timeout = draw.choice((1, 4, 10)) * MILLISECOND if kind == "timeout" else None
-        where = draw.choice((None, Sql("a.v <= b.v OR a.k = 1")))
+        narrowed = draw.choice((None, Sql("a.v <= b.v OR a.k = 1")))
         return Join(
             name=name,
             inputs=ports,
             within=draw.choice((0, 1, 3)) * MILLISECOND + draw.choice((0, 999 * MICROSECOND)),
             keys=draw.choice(((("k", "k"),), (("v", "v"),), (("k", "k"), ("v", "v")))),
-            where=where,
+            where=narrowed,
             timeout=timeout,
             columns=(
                 Column("k", Sql("coalesce(a.k, b.k)")),

@@ -1,5 +1,5 @@
-"""The contract: the vehicle engine without costs, Spark in batch and Spark as a stream give the same
-tuples for every operator, whatever comes late, is missing or is NULL."""
+"""The contract: the vehicle engine without costs, Spark in batch and Spark as a stream give the
+same tuples for every operator, whatever comes late, is missing or is NULL."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ def test_every_operator_as_a_stream(spark: SparkSession, sources: str, tmp_path:
 
 
 @pytest.mark.parametrize(("seed", "kinds"), [(11, NATIVE), (12, ALL), (13, ALL)])
-def test_random_queries_in_batch(
-    spark: SparkSession, seed: int, kinds: tuple[str, ...]
-) -> None:
+def test_random_queries_in_batch(spark: SparkSession, seed: int, kinds: tuple[str, ...]) -> None:
     plan, recording, expected = recorded(random_queries(seed, 8, kinds), seed)
     assert differences(expected, spark_batch(spark, plan, recording)) == []
 

@@ -41,9 +41,13 @@ def test_a_window_that_closes_too_soon_is_caught(monkeypatch: pytest.MonkeyPatch
         self._time_moved()
 
     monkeypatch.setattr(core.Core, "push", push)
-    with pytest.raises(AssertionError):
-        for block in range(BLOCKS):
+    wrong = 0
+    for block in range(BLOCKS):
+        try:
             test_the_engine_follows_the_definition(block)
+        except AssertionError:
+            wrong += 1
+    assert wrong
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -58,7 +58,7 @@ def _value(draw: random.Random, field: Field, source: Source, number: int) -> An
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_in_batch(spark: SparkSession, folder: Path) -> None:
-    query = load_query(folder / "query.yaml")
+    query = load_query(folder / "query.yaml").query
     plan = compile_query(query)
     recording = recording_of(query, random.Random(3), steps=40)
     expected = meaning(plan, recording)
@@ -68,7 +68,7 @@ def test_an_example_in_batch(spark: SparkSession, folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_as_a_stream(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
-    query = load_query(folder / "query.yaml")
+    query = load_query(folder / "query.yaml").query
     plan = compile_query(query)
     recording = recording_of(query, random.Random(4), steps=15)
     got = spark_stream(spark, plan, recording, tmp_path, random.Random(1))

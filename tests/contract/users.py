@@ -23,7 +23,7 @@ def is_small(value: float | None, timestamp: int) -> bool | None:
 
 
 class Batch(UserOperator):
-    """One row an execution that depends on all its tuples and on their order; remembers the last."""
+    """One row an execution: depends on all its tuples, their order, and the one before."""
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)

@@ -183,5 +183,5 @@ def test_state_that_would_be_lost_is_refused_in_a_stream(spark: SparkSession) ->
     )
     plan = compile_query(replace(query, steps=(operator,)))
     assert problems(plan, Mode.BATCH) == []
-    with pytest.raises(UnsupportedError, match="Counting.* lost between micro-batches; define"):
+    with pytest.raises(UnsupportedError, match=r"Counting.* lost between micro-batches; define"):
         lower_stream(plan, {"s": spark.createDataFrame([], COLUMNS)})

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json as json_format
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,10 +21,12 @@ from headway.cli.spark_progress import batch_progress, stream_progress
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
 from headway.report import spark_tables
-from headway.spark.masters import check_master
+from headway.spark.masters import check_master, is_local
 from headway.spark.outcome import SparkRun
 from headway.spark.output_folder import OutputFolder
 from headway.spark.session import owned_session
+from headway.spark.settings import parse_options, run_conf
+from headway.spark.submit import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,11 +114,17 @@ def check_plan(plan: Plan, options: SparkOptions) -> None:
         refuse_below_floor(plan)
 
 
-def _session(options: SparkOptions) -> Any:
-    from headway.spark.settings import parse_options, run_conf
-
-    conf = parse_options(options.conf, "--conf")
-    return owned_session(options.master, "headway run", run_conf(options.policy, conf))
+@contextmanager
+def _session(options: SparkOptions, plan: Plan) -> Iterator[SparkSession]:
+    """A cluster's Pythons get Headway and the user's modules with it."""
+    conf = run_conf(options.policy, parse_options(options.conf, "--conf"))
+    with owned_session(options.master, "headway run", conf) as spark:
+        if is_local(options.master):
+            yield spark
+            return
+        with TemporaryDirectory(prefix="headway-") as scratch:
+            ship(spark, plan, Path(scratch))
+            yield spark
 
 
 def _batch(
@@ -126,9 +136,8 @@ def _batch(
     force: bool,
     json: bool,
 ) -> tuple[SparkRun, str]:
-    with OutputFolder(output, force=force) as folder, _session(options) as spark:
+    with OutputFolder(output, force=force) as folder, _session(options, prepared.plan) as spark:
         from headway.spark.batch_run import run_batch
-        from headway.spark.settings import parse_options
         from headway.spark.sinks import Sink
 
         sink = Sink(options.format, parse_options(options.options, "--option"))
@@ -152,7 +161,7 @@ def _stream(
     json: bool,
 ) -> tuple[SparkRun, str]:
     del force
-    with _session(options) as spark:
+    with _session(options, prepared.plan) as spark:
         from headway.spark.stream_run import StreamRun
 
         run = _follow(spark, options, prepared, recording, output, shown=not json, kind=StreamRun)

@@ -6,9 +6,8 @@ time passes and in what a ready job costs.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from headway.model.plan import Plan
@@ -20,12 +19,8 @@ from headway.runtime.operators.fused import Fused
 from headway.runtime.operators.gather import Signal
 from headway.runtime.trace import EventKind, Trace
 from headway.runtime.units import Flight, Program, Unit
-
-Sink = Callable[[Row, int], None]
-"""takes a tuple of an output and the time of its completion (ns)"""
-
-BulkSink = Callable[[list[Row], int], None]
-"""takes many tuples of an output that were completed at one time"""
+from headway.runtime.watermarks import Watermarks
+from headway.runtime.wires import BulkSink, Sink, Wire
 
 FINISH, ARRIVAL, DELIVERY, TIMER, DECISION = range(5)
 """the order of happenings at one instant"""
@@ -44,33 +39,7 @@ class Arrival(NamedTuple):
     row: Row
 
 
-JOIN_TOLD_EVERY = 64
-"""arrivals between two sweeps of the joins' memory"""
-
-
-def earliest(flights: list[tuple[int, int, Flight]]) -> list[int]:
-    """The oldest timestamp under way, if any is; forgets what has landed."""
-    while flights and flights[0][2].landed:
-        heappop(flights)
-    return [flights[0][0]] if flights else []
-
-
-class Wire:
-    """Where the tuples of a stream go from one node: outputs, units there, other nodes."""
-
-    __slots__ = ("node", "output_names", "outputs", "passed", "sent", "stream", "units")
-
-    def __init__(self, stream: str, node: str) -> None:
-        self.stream, self.node = stream, node
-        self.outputs: tuple[Sink, ...] = ()
-        self.output_names: tuple[str, ...] = ()
-        self.units: tuple[tuple[Unit, str], ...] = ()
-        self.sent = False
-        self.passed = 0
-        """tuples so far"""
-
-
-class Core(ABC):
+class Core(Watermarks):
     """What happens to tuples, given a program. ``sinks`` take the outputs by name."""
 
     def __init__(
@@ -427,89 +396,6 @@ class Core(ABC):
             self.emit(unit, rows)
             if self.program.windows.aggregates:
                 self._time_moved()
-
-    # ---------------------------------------------------------------- watermarks
-
-    def take_off(self, flights: list[tuple[int, int, Flight]], timestamp: int) -> Flight:
-        """Notes that a job or message is under way: windows after it must wait for it."""
-        flight = Flight()
-        self._number += 1
-        heappush(flights, (timestamp, self._number, flight))
-        return flight
-
-    def land(self, flight: Flight) -> None:
-        """A job or message is done; windows may have waited for it only."""
-        flight.landed = True
-        if self.program.windows.aggregates:
-            self._time_moved()
-
-    def _time_moved(self) -> None:
-        """Aggregates close the windows that nothing can reach any more; joins, for which it only
-        frees memory, are told now and then."""
-        windows = self.program.windows
-        self._moves += 1
-        told_joins = self._moves % JOIN_TOLD_EVERY == 0
-        if not told_joins and not self.windows_due():
-            return
-        marks = self.watermarks()
-        for unit, aggregate in windows.aggregates:
-            mark = marks[aggregate.name]
-            rows = [] if mark is None else aggregate.advance(mark)
-            if rows or aggregate.side:
-                self.emit_windows(unit, aggregate, rows)
-                # What went out may wait on its way now, and holds the later windows back.
-                marks = self.watermarks()
-        if told_joins:  # last: windows that just closed may have gone to them
-            for join in windows.joins:
-                mark = marks[join.name]
-                if mark is not None:
-                    join.advance(mark)
-
-    def windows_due(self) -> bool:
-        """Whether an aggregate may have a window to close: the time of every source before it has
-        come far enough. What is under way can only hold it back."""
-        for aggregate, ingests in self._closing:
-            due = aggregate.next_due()
-            if due is None:
-                return True
-            for ingest in ingests:
-                mark = ingest.watermark
-                if mark is None or mark < due:
-                    break
-            else:
-                return True
-        return False
-
-    def watermarks(self) -> dict[str, int | None]:
-        """For each operator up to the last window: no unmarked tuple older than this comes to it
-        any more. None as long as a source has not begun."""
-        windows, operators = self.program.windows, self.program.graph.operators
-        stateful = self.program.stateful
-        self.leaving = leaving = self.source_marks()
-        entering: dict[str, int | None] = {}
-        for name in windows.order:
-            marks = [self.mark_between(s, name, leaving.get(s)) for s in operators[name].streams]
-            for unit in windows.units[name]:
-                assert unit.flights is not None
-                marks += earliest(unit.flights)
-            known = [mark for mark in marks if mark is not None]
-            mark = min(known) if len(known) == len(marks) else None
-            entering[name] = mark
-            if mark is not None and name in stateful:
-                mark = stateful[name].output_watermark(mark)
-                gathering = windows.units[name][0].gathering
-                if gathering is not None:
-                    mark = gathering.output_watermark(mark)
-            leaving[name] = mark
-        return entering
-
-    def source_marks(self) -> dict[str, int | None]:
-        """For each source: no unmarked tuple older than this enters any more."""
-        return {name: ingest.watermark for name, ingest in self.ingests.items()}
-
-    def mark_between(self, stream: str, operator: str, mark: int | None) -> int | None:
-        """The watermark of a stream where an operator reads it; messages under way hold it back."""
-        return mark
 
     # ---------------------------------------------------------------- side
 

@@ -9,7 +9,7 @@ from headway.compile.judge.batches import batch_budget
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
 from headway.model.query import Criticality
-from headway.runtime.core import Core, Sink
+from headway.runtime.core import Core
 from headway.runtime.iterating import Handover
 from headway.runtime.kernel import Arrival, Kernel
 from headway.runtime.operators.base import DropKind, Dropped, Row
@@ -17,6 +17,7 @@ from headway.runtime.program import build_program
 from headway.runtime.results import OutputRecord, OutputTuple, SideOutput, Summary
 from headway.runtime.trace import Trace
 from headway.runtime.units import Program
+from headway.runtime.wires import Sink
 from headway.schedule.online import Policy, policy_named
 
 OutputCallback = Callable[[str, Row, int], None]

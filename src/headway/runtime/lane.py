@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from headway.runtime.core import Wire
 from headway.runtime.ingest import Ingest
 from headway.runtime.operators.base import Row
 from headway.runtime.operators.fused import Fused
 from headway.runtime.processor import Processor
 from headway.runtime.units import Unit
+from headway.runtime.wires import Wire
 
 
 class Lane(NamedTuple):

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 from headway.compile.meaning import on_one_node
 from headway.model.plan import Plan
-from headway.runtime.core import NEVER, Core, Sink, Wire
+from headway.runtime.core import NEVER, Core
 from headway.runtime.operators.base import Dropped, Row, State
 from headway.runtime.program import tasks_for
 from headway.runtime.trace import Trace
 from headway.runtime.units import Flight, Unit, assemble
+from headway.runtime.wires import Sink, Wire
 from headway.schedule.online.s_edf import StreamEdf
 
 
@@ -127,7 +128,7 @@ class Stepwise(Core):
     def snapshot(self) -> State:
         """All that the future depends on, as JSON-able data (between two arrivals)."""
         gathering = {
-            name: {"oldest": unit.oldest and list(unit.oldest), **unit.gathering.snapshot()}
+            name: {"oldest": list(unit.oldest), **unit.gathering.snapshot()}
             for name, unit in self._unit_of.items()
             if unit.gathering is not None and unit.oldest is not None
         }

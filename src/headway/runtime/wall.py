@@ -16,12 +16,13 @@ from typing import Any
 
 from headway.model.plan import Plan
 from headway.runtime.clock import Pace
-from headway.runtime.core import NEVER, Arrival, Core, Sink, Wire
+from headway.runtime.core import NEVER, Arrival, Core
 from headway.runtime.keeping_up import KeepingUp
 from headway.runtime.operators.base import Dropped, Row
 from headway.runtime.trace import EventKind, Trace
 from headway.runtime.units import Flight, Program, Unit
 from headway.runtime.wall_jobs import Job, receivers
+from headway.runtime.wires import Sink, Wire
 from headway.schedule.online.policy import Policy
 
 ENDED = NEVER >> 1

@@ -19,7 +19,7 @@ from headway.model.query import Criticality
 from headway.model.time import MICROSECOND, MILLISECOND
 from headway.runtime.application import Subscriptions
 from headway.runtime.clock import Clock, MonotonicClock, Pace
-from headway.runtime.core import Arrival, Sink
+from headway.runtime.core import Arrival
 from headway.runtime.engine import RunResult
 from headway.runtime.keeping_up import Behind, KeepingUp
 from headway.runtime.operators.base import Dropped, Row
@@ -28,6 +28,7 @@ from headway.runtime.results import OutputRecord, OutputTuple, SideOutput
 from headway.runtime.trace import Trace
 from headway.runtime.wall import WallKernel
 from headway.runtime.wall_jobs import apart
+from headway.runtime.wires import Sink
 from headway.schedule.online import Policy, policy_named
 
 

@@ -21,8 +21,9 @@ import yaml
 
 from headway.errors import DataError, Place, Problem
 from headway.model.schema import Schema
-from headway.sources.can import CanDecoder, CanMapping
+from headway.sources.can import CanDecoder
 from headway.sources.can_logs import find_logs, read_frames
+from headway.sources.can_mapping import CanMapping
 from headway.sources.record import Record, parse_time, unreadable
 
 KEYS = ("log", "dbc", "bus", "messages", "columns", "vehicle", "start")

@@ -18,11 +18,18 @@ from headway.errors import DataError, FileError, Place, Problem
 from headway.model.query import Source
 from headway.model.schema import ARRIVAL_COLUMN, Schema
 from headway.model.user_operator import Row
-from headway.sources.can_file import read_can
 from headway.sources.csv_file import read_csv
 from headway.sources.jsonl_file import read_jsonl
 from headway.sources.parquet_file import read_parquet
 from headway.sources.record import Record
+
+
+def read_can(path: Path, schema: Schema) -> Iterator[Record]:
+    """CAN logs with their DBC; what that needs is loaded only when there are some."""
+    from headway.sources.can_file import read_can as read
+
+    return read(path, schema)
+
 
 READERS = {".parquet": read_parquet, ".csv": read_csv, ".jsonl": read_jsonl, ".can": read_can}
 

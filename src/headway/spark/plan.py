@@ -74,9 +74,7 @@ def given_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, Dat
     wanted = plan.query.sources
     if missing := [source.name for source in wanted if source.name not in sources]:
         raise DataError(
-            Problem(
-                f"no data for source {name!r}", got=f"data for {', '.join(sources) or 'none'}"
-            )
+            Problem(f"no data for source {name!r}", got=f"data for {', '.join(sources) or 'none'}")
             for name in missing
         )
     return {source.name: as_source(sources[source.name], source) for source in wanted}

@@ -182,9 +182,7 @@ class _Vehicles(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         sys.path.extend(path for path in self._paths if path not in sys.path)
         self._handle = handle
-        self._state = handle.getValueState(
-            STATE, StructType([StructField("state", StringType())])
-        )
+        self._state = handle.getValueState(STATE, StructType([StructField("state", StringType())]))
         self._stream = VehicleStream(engine_of(self._text), self._sources)
         rows = (struct_name(place) for place in range(len(self._columns)))
         self._row = Row(VEHICLE_COLUMN, EXIT, LATE, *rows)

@@ -8,6 +8,8 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from tests.schedule.static.random_cases import Case, cases
 
 from headway.errors import EnvironmentMissing
 from headway.experiments import hvlb_optimum
@@ -118,6 +120,17 @@ def test_numbers_too_fine_for_the_solver_are_rounded_and_the_bound_stays_true(
     assert violations(graph, instance.network, coarse.schedule) == ()
     assert coarse.bound <= exact.makespan <= coarse.makespan
     assert float(coarse.makespan / exact.makespan) < 1.05
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(cases(most=5))
+def test_any_graph_on_any_network(case: Case) -> None:
+    """Releases, limited processors, buses, delays, both ways of switching, rounding."""
+    instance = case.instance
+    start = best_heuristic(instance)
+    result = Optimal(Effort(seconds=5, workers=1)).run(instance, ExactAlpha())
+    case.check(result)
+    assert result.optimum.bound <= result.optimum.makespan <= start.makespan
 
 
 def test_without_ortools_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

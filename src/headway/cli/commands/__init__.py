@@ -12,12 +12,14 @@ from headway.cli.commands.policies import policies
 from headway.cli.commands.run import run
 from headway.cli.commands.schedule import schedule
 from headway.cli.commands.schema import schema
+from headway.cli.commands.spark_submit_args import spark_submit_args
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "compile": compile_,
     "check": check,
     "run": run,
     "fleet": fleet,
+    "spark-submit-args": spark_submit_args,
     "build": build,
     "schedule": schedule,
     "policies": policies,

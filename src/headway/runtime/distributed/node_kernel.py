@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headway.runtime.core import Wire
 from headway.runtime.distributed.node_slice import NodeSlice
 from headway.runtime.distributed.rows import Sent
 from headway.runtime.operators.base import Row
 from headway.runtime.trace import EventKind
 from headway.runtime.wall import ENDED, WallKernel
+from headway.runtime.wires import Wire
 
 SendOut = Callable[[str, Sent | int | None], None]
 """(stream, a tuple, a watermark or the end)"""

@@ -49,7 +49,7 @@ def conform_function(schema: Schema) -> Callable[[Any], Row]:
 def fits_function(schema: Schema) -> Callable[[Any], bool]:
     """``row -> bool``: whether a row already is as it should be."""
     (fits,) = build(_fits(schema.columns), ["fits"], {"f32": f32})
-    return fits  # type: ignore[no-any-return]
+    return fits
 
 
 def _fits(columns: tuple[Field, ...]) -> str:

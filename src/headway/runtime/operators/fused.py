@@ -25,7 +25,7 @@ from headway.expressions.emit import Emitter, Value
 from headway.expressions.tree import ColumnRef
 from headway.model.operators import Filter, Map, Operator, Union
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Schema
-from headway.runtime.operators.base import Dropped, DropKind, Row, SideList, failure
+from headway.runtime.operators.base import DropKind, Dropped, Row, SideList, failure
 
 StatelessOperator = Filter | Map | Union
 FORMS = ("run", "count", "batch", "tally")
@@ -49,9 +49,7 @@ class Fused(SideList):
         texts = [writer.function(form) for form in FORMS]
         self.source = "\n".join(texts)
         self._starts = writer.starts(texts)
-        functions = build(
-            self.source, list(FORMS), {**writer.globals, "fail": self._fail}
-        )
+        functions = build(self.source, list(FORMS), {**writer.globals, "fail": self._fail})
         self.run: Callable[[Row], Row | None] = functions[0]
         self.count: Callable[[Row], tuple[Row | None, int]] = functions[1]
         self.batch: Callable[[Iterable[Row]], list[Row]] = functions[2]

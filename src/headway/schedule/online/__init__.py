@@ -4,10 +4,21 @@
 from __future__ import annotations
 
 from headway.errors import InputError, Problem
+from headway.schedule.online.cbs import ConstantBandwidthServer
+from headway.schedule.online.er_edf import EnhancedReservationEdf
 from headway.schedule.online.fifo import FifoPlus
 from headway.schedule.online.mc import MinCostPlus
+from headway.schedule.online.op_edf import OperatorPathEdf
 from headway.schedule.online.pcs import PathCapacity
 from headway.schedule.online.policy import Policy, UnitFacts
+from headway.schedule.online.rate_monotonic import RateMonotonic
+from headway.schedule.online.reservation import ReservationPolicy
+from headway.schedule.online.rop_edf import (
+    PrintedReservedEdf1,
+    PrintedReservedEdf2,
+    ReservedEdf1,
+    ReservedEdf2,
+)
 from headway.schedule.online.s_edf import StreamEdf
 from headway.schedule.online.s_edf_primitive import PrimitiveStreamEdf
 
@@ -15,6 +26,22 @@ POLICIES: dict[str, type[Policy]] = {
     policy.name: policy
     for policy in (StreamEdf, PrimitiveStreamEdf, FifoPlus, MinCostPlus, PathCapacity)
 }
+
+OVERLOAD_POLICIES: dict[str, type[ReservationPolicy]] = {
+    policy.name: policy
+    for policy in (
+        OperatorPathEdf,
+        EnhancedReservationEdf,
+        ReservedEdf1,
+        ReservedEdf2,
+        ConstantBandwidthServer,
+        RateMonotonic,
+        PrintedReservedEdf1,
+        PrintedReservedEdf2,
+    )
+}
+"""policies of task sets under overload"""
+ALIASES = {"rop-edf": "rop-edf-1"}
 
 
 def policy_named(name: str) -> Policy:
@@ -25,4 +52,21 @@ def policy_named(name: str) -> Policy:
     return POLICIES[name]()
 
 
-__all__ = ["POLICIES", "Policy", "UnitFacts", "policy_named"]
+def overload_policy_named(name: str) -> ReservationPolicy:
+    """A policy of task sets by its name; InputError lists the names there are."""
+    found = ALIASES.get(name, name)
+    if found not in OVERLOAD_POLICIES:
+        known = ", ".join([*OVERLOAD_POLICIES, *ALIASES])
+        raise InputError(Problem(f"unknown policy {name!r}", want=f"one of {known}"))
+    return OVERLOAD_POLICIES[found]()
+
+
+__all__ = [
+    "OVERLOAD_POLICIES",
+    "POLICIES",
+    "Policy",
+    "ReservationPolicy",
+    "UnitFacts",
+    "overload_policy_named",
+    "policy_named",
+]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from headway.model.taskset import FULL
 from headway.schedule.online.reservation import (
-    FULL,
     Job,
     Ledger,
     ReservationPolicy,

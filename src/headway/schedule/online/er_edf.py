@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.schedule.online.reservation import FULL, Job, Ledger, ReservationPolicy, TaskFacts
+from headway.model.taskset import FULL
+from headway.schedule.online.reservation import Job, Ledger, ReservationPolicy, TaskFacts
 
 
 class SharedCapacity(Ledger):

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import ClassVar
 
+from headway.model.taskset import FULL
 from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
 
-FULL = 1_000_000
-"""a utilisation of 1 in the ledger's whole millionths"""
 UNLIMITED = 1 << 62
 
 
@@ -81,7 +80,7 @@ class Ledger:
     fair = False
     """whether :meth:`turn` orders releases with one instant and deadline"""
     counts = False
-    """whether :meth:`complete` and :meth:`refused` must be called"""
+    """whether it wants to know of completions"""
 
     def __init__(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> None:
         self.tasks = tuple(tasks)

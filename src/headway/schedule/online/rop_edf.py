@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import ClassVar
 
-from headway.schedule.online.reservation import FULL, Job, Ledger, ReservationPolicy, TaskFacts
+from headway.model.taskset import FULL
+from headway.schedule.online.reservation import Job, Ledger, ReservationPolicy, TaskFacts
 
 
 class SplitCapacity(Ledger):

@@ -62,7 +62,9 @@ def _argument(argument: ColumnRef, column: RenderColumn) -> Column:
 
 
 def _arrow_function(node: PythonValue) -> Callable[..., Column]:
-    result = StructType([StructField("fine", BooleanType()), StructField("value", PLAIN[node.type])])
+    result = StructType(
+        [StructField("fine", BooleanType()), StructField("value", PLAIN[node.type])]
+    )
     paths, takes = tuple(sys.path), len(node.arguments)
     value_type = ARROW[node.type]
 
@@ -83,7 +85,7 @@ def _arrow_function(node: PythonValue) -> Callable[..., Column]:
             [pa.array(fine, pa.bool_()), pa.array(values, value_type)], ["fine", "value"]
         )
 
-    function: Any = F.arrow_udf(run, result)
+    function: Any = F.arrow_udf(run, result)  # type: ignore[attr-defined]  # not in its stubs
     # Spark would otherwise call it once for the flag and once for the value.
     called: Callable[..., Column] = function.asNondeterministic()
     return called

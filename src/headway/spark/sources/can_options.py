@@ -10,8 +10,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headway.errors import DataError, Problem
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
-from headway.sources.can import FRAME_TYPES, CanMapping
 from headway.sources.can_file import KEYS, mapping_of
+from headway.sources.can_mapping import FRAME_TYPES, CanMapping
 from headway.spark.lowering.frame import POSITION_COLUMN
 from headway.spark.lowering.types import SPARK
 from headway.spark.sources.quarantine import Quarantine

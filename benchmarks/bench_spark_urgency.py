@@ -1,0 +1,150 @@
+"""Does a hard output keep its latency when soft ones ask for three times what the machine can do?
+
+One query, live: a hard output (a filter) fed ten times a second, and a soft one whose every row
+costs 1 ms of Python. Three runs, each in a process of its own: without the soft load, with it under
+``edf`` (reserved slots, pools, gate), with it under ``fifo`` (Spark's own order).
+
+    python benchmarks/bench_spark_urgency.py [--seconds 25] [--slots 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+QUERY = """
+query: urgency
+sources:
+  brakes: {schema: {v: double}}
+  film: {schema: {v: double}}
+operators:
+  strong: {filter: v >= 0, from: brakes}
+  slow: {map: {v: {python: "bench_spark_urgency:spin", arguments: [v], returns: double}}, from: film}
+outputs:
+  warning: {from: strong, deadline: 1 s, criticality: hard}
+  archive: {from: slow, deadline: 60 s, criticality: soft}
+"""
+SPIN_S = 0.001
+HARD_EVERY_S, HARD_ROWS = 0.1, 20
+SOFT_EVERY_S = 0.25
+LOAD = 3.0
+WARM_UP_S = 10.0
+FILES_PER_BATCH = 8
+
+
+def spin(value: float) -> float:
+    """A millisecond of work."""
+    until = time.perf_counter() + SPIN_S
+    while time.perf_counter() < until:
+        pass
+    return value
+
+
+def write_file(folder: Path, number: int, rows: int) -> None:
+    """Sensed now; appears whole."""
+    now = time.time_ns() // 1000
+    table = pa.table(
+        {
+            "timestamp": pa.array([now] * rows, pa.timestamp("us", tz="UTC")),
+            "v": pa.array(np.arange(rows, dtype=float)),
+        }
+    )
+    part = folder / f".{number}.part"
+    pq.write_table(table, part)
+    part.replace(folder / f"{number:06d}.parquet")
+
+
+def feed(folder: Path, every: float, rows: int, over: threading.Event) -> None:
+    number, due = 1, time.monotonic()
+    while not over.is_set():
+        write_file(folder, number, rows)
+        number += 1
+        due += every
+        time.sleep(max(0.0, due - time.monotonic()))
+
+
+def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -> dict[str, float]:
+    from headway.compile import compile_query
+    from headway.files import load_query
+    from headway.spark.session import owned_session
+    from headway.spark.settings import run_conf
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    (scratch / "query.yaml").write_text(QUERY)
+    plan = compile_query(load_query(scratch / "query.yaml").query)
+    recording = scratch / "recording"
+    for name in ("brakes", "film"):
+        (recording / name).mkdir(parents=True)
+        write_file(recording / name, 0, 1)
+    soft_rows = int(load * slots * SOFT_EVERY_S / SPIN_S)
+    over = threading.Event()
+    feeders = [threading.Thread(target=feed, args=(recording / "brakes", HARD_EVERY_S, HARD_ROWS, over))]
+    if soft_rows:
+        film = (recording / "film", SOFT_EVERY_S, soft_rows, over)
+        feeders.append(threading.Thread(target=feed, args=film))
+    with owned_session(f"local[{slots}]", "urgency", run_conf(policy, {})) as spark:
+        from headway.spark.stream_run import StreamRun
+
+        stream = StreamRun(
+            spark, plan, recording, scratch / "out", checkpoint=scratch / "checkpoint",
+            policy=policy, files_per_batch=FILES_PER_BATCH,
+        )  # fmt: skip
+        began = time.time()
+        for feeder in feeders:
+            feeder.start()
+        threading.Timer(WARM_UP_S + seconds, stream.stop).start()
+        outcome = stream.run()
+        over.set()
+    table = pq.read_table(scratch / "out" / "warning.parquet")
+    sensed = np.asarray(table["timestamp"].cast(pa.int64())) / 1e6
+    latency = np.asarray(table["latency"])[sensed > began + WARM_UP_S] / 1e6
+    soft = next(one for one in outcome.outputs if one.output == "archive")
+    return {
+        "p50": float(np.percentile(latency, 50)) if len(latency) else float("inf"),
+        "p99": float(np.percentile(latency, 99)) if len(latency) else float("inf"),
+        "rows": len(latency),
+        "soft_rows": soft.tuples,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=25)
+    parser.add_argument("--slots", type=int, default=2)
+    parser.add_argument("--phase", help=argparse.SUPPRESS)
+    parser.add_argument("--load", type=float, default=LOAD)
+    options = parser.parse_args()
+    if options.phase:
+        with tempfile.TemporaryDirectory(prefix="headway-urgency-", dir="/dev/shm") as scratch:
+            found = phase(options.phase, options.load, options.seconds, options.slots, Path(scratch))
+        print(json.dumps(found))
+        return
+    results = {}
+    for name, policy, load in (
+        ("unloaded", "edf", 0.0), ("edf", "edf", options.load), ("fifo", "fifo", options.load)
+    ):  # fmt: skip
+        command = [sys.executable, __file__, "--phase", policy, "--load", str(load)]
+        command += ["--seconds", str(options.seconds), "--slots", str(options.slots)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        results[name] = json.loads(done.stdout.splitlines()[-1])
+        print(f"{name:9} hard p50 {results[name]['p50']:8.1f} ms, p99 {results[name]['p99']:8.1f} ms, "
+              f"{results[name]['rows']:,} rows; soft {results[name]['soft_rows']:,} rows", flush=True)  # fmt: skip
+    base = results["unloaded"]["p99"]
+    edf, fifo = results["edf"]["p99"] / base, results["fifo"]["p99"] / base
+    print(f"hard p99 under {options.load:g}x soft load: {edf:.2f}x unloaded (edf), {fifo:.2f}x (fifo)")
+
+
+if __name__ == "__main__":
+    main()
