@@ -154,6 +154,11 @@ def test_a_schedule_places_a_compiled_query(tmp_path: Path, way: str) -> None:
     plan = plan_from_json((tmp_path / "plan.json").read_text())
     assert {name for name, _ in plan.vehicle.pins} == {o.name for o in plan.query.operators}
     assert dict(plan.vehicle.pins).items() <= dict(plan.placement).items()
+    assert sorted(plan.static_order) == sorted(o.name for o in plan.query.operators)
+    position = {name: place for place, name in enumerate(plan.static_order)}
+    for operator in plan.query.operators:
+        for stream in operator.streams:
+            assert position.get(stream, -1) < position[operator.name]
 
 
 def test_a_placement_needs_a_vehicle_and_a_known_name() -> None:

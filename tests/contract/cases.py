@@ -156,7 +156,11 @@ CASES: dict[str, tuple[Operator, ...]] = {
             by=("v",),
             columns=(Column("k", Sql("CAST(count(*) AS int)")),),
         ),
-        Map(name="y", inputs=(Input("input", "x"),), columns=(Column("k", Sql("k")), Column("v", Sql("v")))),
+        Map(
+            name="y",
+            inputs=(Input("input", "x"),),
+            columns=(Column("k", Sql("k")), Column("v", Sql("v"))),
+        ),
     ),
     "udo": (_udo("Change"),),
     "udo, then windows": (
@@ -198,11 +202,12 @@ SOURCES: dict[str, tuple[Source, ...]] = {
             name=name,
             schema=COLUMNS,
             lateness=4 * MS,
-            shedder=LoadShedder(at_most=2, per=3 * MS, value=Sql("v"), decide=decide),
+            shedder=LoadShedder(at_most=2, per=3 * MS, value=Sql("v"), decide=decide)
+            if decide
+            else None,
         )
-        for name, decide in (("s0", Decide.ARRIVAL), ("s1", Decide.WINDOW_END))
-    )
-    + (Source(name="s2", schema=COLUMNS, lateness=4 * MS),),
+        for name, decide in (("s0", Decide.ARRIVAL), ("s1", Decide.WINDOW_END), ("s2", None))
+    ),
 }
 
 

@@ -98,9 +98,9 @@ def _joined(
         for right, right_late in inputs[1]:
             near = abs(left[0] - right[0]) * MICROSECOND <= operator.within
             key = left_key(left)
-            if near and not left_late and not right_late and None not in key:
-                if key == right_key(right) and where(left, right):
-                    yield Marked((min(left[0], right[0]), *values(left, right)), False)
+            alike = None not in key and key == right_key(right)
+            if near and alike and not left_late and not right_late and where(left, right):
+                yield Marked((min(left[0], right[0]), *values(left, right)), False)
 
 
 def _grouped(operator: Aggregate, rows: list[Marked], schema: Schema) -> Iterable[Marked]:

@@ -169,6 +169,8 @@ def test_what_is_wrong_with_a_mapping_is_named(tmp_path: Path, change: str, told
     assert told in str(raised.value)
 
 
+# python-can leaves the file open when its first bytes are wrong.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     path = log(tmp_path / "drive.blf")
     path.write_bytes(b"LOGX" + path.read_bytes()[4:])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +18,7 @@ from headway.model.graph import graph_of
 from headway.model.operators import Filter, Input, UserDefined
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import SECOND
+from headway.model.time import MILLISECOND, SECOND
 from headway.model.user_operator import OperatorContext, Row, UserOperator
 from headway.spark.capabilities import Mode, problems, refuse_unsupported
 from headway.spark.plan import lower_batch
@@ -185,3 +187,40 @@ def test_state_that_would_be_lost_is_refused_in_a_stream(spark: SparkSession) ->
     assert problems(plan, Mode.BATCH) == []
     with pytest.raises(UnsupportedError, match=r"Counting.* lost between micro-batches; define"):
         lower_stream(plan, {"s": spark.createDataFrame([], COLUMNS)})
+
+
+# -------------------------------------------------------------------- streams
+
+
+def test_a_silent_source_is_waited_for_no_longer_than_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Of two sources one is silent: its partners' timeouts must still come, by the clock."""
+    query = query_of(["join with a timeout"], "plain")
+    for source, rows in (("s0", "VALUES (1000, 1), (3000, 2)"), ("s1", "VALUES (0, 9)")):
+        numbered = f"SELECT CAST(col1 AS bigint) AS t, col2 AS k FROM ({rows})"
+        spark.sql(
+            "SELECT 'a' AS vehicle, timestamp_micros(t) AS timestamp, k, 1D AS v,"
+            f" timestamp_micros(t) AS arrived_at FROM ({numbered})"
+        ).coalesce(1).write.parquet(str(tmp_path / source))
+    streams = {
+        source: spark.readStream.schema(COLUMNS).parquet(str(tmp_path / source))
+        for source in ("s0", "s1")
+    }
+    lowered = lower_stream(compile_query(query), streams, hold=50 * MILLISECOND)
+    keys: list[int] = []
+
+    def take(batch: DataFrame, number: int) -> None:
+        keys.extend(row.k for row in lowered.split(batch)["c0_x"].collect())
+
+    running = lowered.tagged.writeStream.foreachBatch(take).option(
+        "checkpointLocation", str(tmp_path / "checkpoint")
+    )
+    query_run = running.start()
+    try:
+        deadline = time.monotonic() + 60
+        while len(keys) < 3 and time.monotonic() < deadline:
+            time.sleep(0.2)
+    finally:
+        query_run.stop()
+    assert sorted(keys) == [1, 2, 9]

@@ -1,10 +1,13 @@
 """``headway compile --placement``: a static schedule says where each operator runs.
 
 The compiler lies below the schedulers and knows nothing of them, so the way is: compile, schedule
-the plan's task graph, and compile again with every operator pinned where the schedule has it.
+the plan's task graph, and compile again with every operator pinned where the schedule has it. The
+schedule's order of starts goes into the plan; the policy ``static`` keeps it at run time.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from headway.compile import compile_query
 from headway.errors import PlacementError, Problem
@@ -40,4 +43,8 @@ def placed_by_schedule(query: Query, plan: Plan, name: str) -> Plan:
                 want=f"use --placement {FAMILY}, which cannot fail",
             )
         )
-    return compile_query(query, pinned(plan.vehicle, plan, result.schedule))
+    placed = compile_query(query, pinned(plan.vehicle, plan, result.schedule))
+    operators = {operator.name for operator in placed.query.operators}
+    starts = sorted(result.schedule.tasks, key=lambda task: (task.start, task.task))
+    order = tuple(task.task for task in starts if task.task in operators)
+    return replace(placed, static_order=order)

@@ -68,9 +68,7 @@ class SparkOptions:
         }
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
-                raise InputError(
-                    f"{name} is for --mode stream; a batch replays all there is"
-                )
+                raise InputError(f"{name} is for --mode stream; a batch replays all there is")
 
     @property
     def data(self) -> dict[str, Any]:

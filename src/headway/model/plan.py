@@ -162,3 +162,5 @@ class Plan:
     crossings: tuple[Crossing, ...]
     tasks: tuple[Task, ...]
     verdict: Verdict | None
+    static_order: tuple[str, ...] = ()
+    """operators by their start in a static schedule, if the plan was placed by one"""

@@ -18,7 +18,7 @@ def tasks_for(plan: Plan, policy: Policy) -> tuple[list[Task], StaticOrder]:
     graph = graph_of(plan.query)
     formed = form_tasks(graph, dict(plan.placement), plan.vehicle, fuse=policy.fuse)
     tasks = list(with_deadlines(formed, graph, plan.crossings))
-    return tasks, static_order(graph, tasks)
+    return tasks, static_order(tasks, plan.static_order)
 
 
 def build_program(

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.model.graph import Graph
 from headway.model.plan import Task
 from headway.model.time import SECOND
 
 
 @dataclass(frozen=True, slots=True)
 class StaticOrder:
-    """By task name. ``rank`` is topological with the branch to the shorter deadline first."""
+    """By task name. ``rank`` is topological with the branch to the shorter deadline first;
+    ``position`` that of the plan's static schedule, or the rank."""
 
     rank: dict[str, int]
+    position: dict[str, int]
     level: dict[str, int]
     capacity: dict[str, float]
 
 
-def static_order(graph: Graph, tasks: Sequence[Task]) -> StaticOrder:
-    """Ranks, levels and capacities of the tasks of all nodes together."""
+def static_order(tasks: Sequence[Task], scheduled: Sequence[str] = ()) -> StaticOrder:
+    """Ranks, levels and capacities of the tasks of all nodes together.
+
+    ``scheduled``: the operators by their start in a static schedule."""
     by_name = {task.name: task for task in tasks}
     ranked = _ranked(tasks)
     level: dict[str, int] = {}
@@ -43,7 +46,12 @@ def static_order(graph: Graph, tasks: Sequence[Task]) -> StaticOrder:
     for name in ranked:  # branches are scheduled together with the path they leave
         for follower in by_name[name].successors:
             capacity[follower.task] = max(capacity[follower.task], capacity[name])
-    return StaticOrder({name: i for i, name in enumerate(ranked)}, level, capacity)
+    rank = {name: i for i, name in enumerate(ranked)}
+    starts = {operator: i for i, operator in enumerate(scheduled)}
+    position = {
+        name: starts.get(by_name[name].operators[0], len(starts) + rank[name]) for name in ranked
+    }
+    return StaticOrder(rank, position, level, capacity)
 
 
 def _ranked(tasks: Sequence[Task]) -> list[str]:

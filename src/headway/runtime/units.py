@@ -200,6 +200,7 @@ def _unit(
     facts = UnitFacts(
         deadline=task.relative_deadline,
         rank=order.rank[task.name],
+        position=order.position[task.name],
         level=order.level[task.name],
         capacity=order.capacity[task.name],
     )

@@ -102,7 +102,7 @@ class _Lowering:
             if len(self.region.exits) > 1:
                 data = self._keep(data)
             self.frames |= exits(data, {name: self.schemas[name] for name in self.region.exits})
-        for name, source in self.graph.sources.items():
+        for name in self.graph.sources:
             if name not in self.frames and self._uses(name):
                 self.frames[name] = self._source(name)
         for name in self.graph.order:

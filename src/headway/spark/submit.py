@@ -69,7 +69,10 @@ def package(plan: Plan) -> bytes:
 
 
 def ship(spark: SparkSession, plan: Plan, folder: Path) -> None:
-    """Gives Headway and the user's modules to the Pythons of a cluster."""
+    """Gives Headway and the user's modules to the Pythons of a cluster; spark-submit may have."""
+    given = spark.sparkContext.getConf().get("spark.submit.pyFiles", "") or ""
+    if any(name.endswith(f"/{ZIP}") for name in given.split(",")):
+        return
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / ZIP
     path.write_bytes(package(plan))

@@ -63,8 +63,7 @@ def test_modules_of_the_user_are_carried_along(built: dict[str, Executable]) -> 
 
 def test_what_must_be_installed_is_named(built: dict[str, Executable]) -> None:
     assert built["front"].requires == ("pydantic", "sqlglot")
-    # For recordings as Parquet, and as CAN logs with a DBC.
-    assert built["front"].optional == dict.fromkeys(["pyarrow", "numpy", "yaml"], "--input")
+    assert built["front"].optional == {"pyarrow": "--input"}
     assert built["centre"].optional == {"pyarrow": "--format parquet"}
 
 

@@ -23,7 +23,7 @@ from headway.schedule.overload import Record, Release, Run, draw_releases, simul
 from headway.schedule.overload.releases import in_order
 
 SETS = 2_000
-DURATION = 500 * MS
+DURATION = 300 * MS
 POLICIES = ("rop-edf-1", "rop-edf-2")
 
 

@@ -66,9 +66,7 @@ def run(
     ] = None,
     late_ok: Annotated[
         bool,
-        typer.Option(
-            "--late-ok", help="Spark, stream: deadlines too short for it may pass"
-        ),
+        typer.Option("--late-ok", help="Spark, stream: deadlines too short for it may pass"),
     ] = False,
     format: Annotated[
         str, typer.Option(metavar="NAME", help="Spark: parquet, console, or any Spark format")

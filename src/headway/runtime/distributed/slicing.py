@@ -35,6 +35,7 @@ def slices_of(plan: Plan, policy: str = "s-edf") -> list[NodeSlice]:
                 plan=replace(_slice(plan, query.node), tasks=tuple(mine)),
                 order=StaticOrder(
                     rank={task.name: order.rank[task.name] for task in mine},
+                    position={task.name: order.position[task.name] for task in mine},
                     level={task.name: order.level[task.name] for task in mine},
                     capacity={task.name: order.capacity[task.name] for task in mine},
                 ),

@@ -21,10 +21,18 @@ from headway.schedule.online.rop_edf import (
 )
 from headway.schedule.online.s_edf import StreamEdf
 from headway.schedule.online.s_edf_primitive import PrimitiveStreamEdf
+from headway.schedule.online.static_schedule import StaticSchedule
 
 POLICIES: dict[str, type[Policy]] = {
     policy.name: policy
-    for policy in (StreamEdf, PrimitiveStreamEdf, FifoPlus, MinCostPlus, PathCapacity)
+    for policy in (
+        StreamEdf,
+        PrimitiveStreamEdf,
+        FifoPlus,
+        MinCostPlus,
+        PathCapacity,
+        StaticSchedule,
+    )
 }
 
 OVERLOAD_POLICIES: dict[str, type[ReservationPolicy]] = {

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 
 from headway.model.taskset import FULL
 from headway.schedule.online.reservation import (
+    UNLIMITED,
     Job,
     Ledger,
     ReservationPolicy,
     TaskFacts,
     Used,
 )
+
+LEAST = FULL // 100
+"""a server of less bandwidth than this runs when nothing else wants to"""
 
 
 class Servers(Ledger):
@@ -28,9 +32,7 @@ class Servers(Ledger):
         super().__init__(tasks, overhead)
         rest = FULL - overhead - sum(task.peak for task in self.tasks if task.hard)
         total = sum(task.average for task in self.tasks if not task.hard) or 1
-        self._bandwidth = [
-            min(task.average, rest * task.average // total) for task in self.tasks
-        ]
+        self._bandwidth = [min(task.average, rest * task.average // total) for task in self.tasks]
         self._full = [
             task.period * width // FULL
             for task, width in zip(self.tasks, self._bandwidth, strict=True)
@@ -56,16 +58,18 @@ class Servers(Ledger):
         return True
 
     def _serve(self, job: Job) -> None:
-        job.due, job.budget = self._due[job.task], self._left[job.task]
+        if self._bandwidth[job.task] < LEAST:
+            job.due, job.budget = UNLIMITED, UNLIMITED
+        else:
+            job.due, job.budget = self._due[job.task], self._left[job.task]
 
     def alone(self, job: Job) -> bool:
         return False
 
     def used(self, job: Job) -> Used:
         task = job.task
-        periods = 1 if self._full[task] else FULL
-        self._due[task] = job.due + periods * self.tasks[task].period
-        job.due, job.budget = self._due[task], max(1, self._full[task])
+        self._due[task] = job.due + self.tasks[task].period
+        job.due, job.budget = self._due[task], self._full[task]
         return Used.LATER
 
     def on_complete(self, job: Job, now: int) -> Job | None:

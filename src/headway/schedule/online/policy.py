@@ -27,6 +27,8 @@ class UnitFacts:
     """relative deadline by EDF*, from the tuple's timestamp (ns)"""
     rank: int
     """place in the static order: topological, the branch to the shorter deadline first"""
+    position: int
+    """place in the plan's static schedule; the rank where the plan has none"""
     level: int
     """operators between the sources and this unit, on the longest way"""
     capacity: float

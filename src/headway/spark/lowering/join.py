@@ -3,8 +3,8 @@
 Spark joins by sorting or hashing on equality only, and a bare condition on times would compare
 every tuple of a key with every other. So time is cut into slices: a left tuple lies in one, a right
 tuple is put into each slice from which a left tuple can reach it, and the slice becomes a key. A
-pair meets exactly once. Spark makes NaN equal to NaN and 0.0 to -0.0 in keys, and a NULL to nothing,
-as the vehicle engine does.
+pair meets exactly once. Spark makes NaN equal to NaN and 0.0 to -0.0 in keys, and a NULL to
+nothing, as the vehicle engine does.
 """
 
 from __future__ import annotations
