@@ -29,7 +29,9 @@ sources:
   film: {schema: {v: double}}
 operators:
   strong: {filter: v >= 0, from: brakes}
-  slow: {map: {v: {python: "bench_spark_urgency:spin", arguments: [v], returns: double}}, from: film}
+  slow:
+    map: {v: {python: "bench_spark_urgency:spin", arguments: [v], returns: double}}
+    from: film
 outputs:
   warning: {from: strong, deadline: 1 s, criticality: hard}
   archive: {from: slow, deadline: 60 s, criticality: soft}
@@ -88,7 +90,8 @@ def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -
         write_file(recording / name, 0, 1)
     soft_rows = int(load * slots * SOFT_EVERY_S / SPIN_S)
     over = threading.Event()
-    feeders = [threading.Thread(target=feed, args=(recording / "brakes", HARD_EVERY_S, HARD_ROWS, over))]
+    brakes = (recording / "brakes", HARD_EVERY_S, HARD_ROWS, over)
+    feeders = [threading.Thread(target=feed, args=brakes)]
     if soft_rows:
         film = (recording / "film", SOFT_EVERY_S, soft_rows, over)
         feeders.append(threading.Thread(target=feed, args=film))
@@ -126,7 +129,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.phase:
         with tempfile.TemporaryDirectory(prefix="headway-urgency-", dir="/dev/shm") as scratch:
-            found = phase(options.phase, options.load, options.seconds, options.slots, Path(scratch))
+            given = (options.phase, options.load, options.seconds, options.slots)
+            found = phase(*given, Path(scratch))
         print(json.dumps(found))
         return
     results = {}
@@ -139,11 +143,12 @@ def main() -> None:
         if done.returncode:
             raise SystemExit(done.stderr)
         results[name] = json.loads(done.stdout.splitlines()[-1])
-        print(f"{name:9} hard p50 {results[name]['p50']:8.1f} ms, p99 {results[name]['p99']:8.1f} ms, "
-              f"{results[name]['rows']:,} rows; soft {results[name]['soft_rows']:,} rows", flush=True)  # fmt: skip
+        one = results[name]
+        hard = f"hard p50 {one['p50']:8.1f} ms, p99 {one['p99']:8.1f} ms, {one['rows']:,} rows"
+        print(f"{name:9} {hard}; soft {one['soft_rows']:,} rows", flush=True)
     base = results["unloaded"]["p99"]
     edf, fifo = results["edf"]["p99"] / base, results["fifo"]["p99"] / base
-    print(f"hard p99 under {options.load:g}x soft load: {edf:.2f}x unloaded (edf), {fifo:.2f}x (fifo)")
+    print(f"hard p99 with {options.load:g}x soft load: {edf:.2f}x unloaded, {fifo:.2f}x with fifo")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is decided and refused before Spark starts: masters, settings, floors, groups, checkpoints."""
+"""What is decided and refused before Spark starts: masters, floors, groups, checkpoints."""
 
 from __future__ import annotations
 

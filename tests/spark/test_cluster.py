@@ -23,7 +23,7 @@ PATIENCE_S = 270
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 def test_a_query_survives_the_loss_of_a_worker(tmp_path: Path) -> None:
-    case = Case("tyre_watch", tmp_path, pieces=8)
+    case = Case("tyre_watch", tmp_path, pieces=6)
     case.cut()
     done = headway(
         "run", QUERY, "--engine", "vehicle", "--zero-cost",

@@ -14,12 +14,14 @@ STEP = 256
 
 
 @contextmanager
-def progress(total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """Gives a function to be called for each of ``total`` tuples."""
+def progress(
+    total: int, *, shown: bool, unit: str = "tuples", step: int = STEP
+) -> Iterator[Callable[[], None]]:
+    """Gives a function to be called for each of ``total`` tuples (or other units)."""
     if not shown or not sys.stderr.isatty():
         yield lambda: None
         return
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("tuples"), TimeRemainingColumn())
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         done = 0
@@ -27,7 +29,7 @@ def progress(total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
         def advance() -> None:
             nonlocal done
             done += 1
-            if done % STEP == 0:
+            if done % step == 0:
                 bar.update(task, completed=done)
 
         yield advance

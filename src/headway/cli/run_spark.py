@@ -25,7 +25,7 @@ from headway.spark.masters import check_master, is_local
 from headway.spark.outcome import SparkRun
 from headway.spark.output_folder import OutputFolder
 from headway.spark.session import owned_session
-from headway.spark.settings import parse_options, run_conf
+from headway.spark.settings import PARTITIONS, parse_options, run_conf
 from headway.spark.submit import ship
 
 if TYPE_CHECKING:
@@ -120,6 +120,9 @@ def _session(options: SparkOptions, plan: Plan) -> Iterator[SparkSession]:
         if is_local(options.master):
             yield spark
             return
+        if PARTITIONS not in conf:
+            # Spark's 200 would each be a small state to open and close in every micro-batch.
+            spark.conf.set(PARTITIONS, str(2 * spark.sparkContext.defaultParallelism))
         with TemporaryDirectory(prefix="headway-") as scratch:
             ship(spark, plan, Path(scratch))
             yield spark

@@ -1,7 +1,7 @@
 """Task sets for overload: what hard and soft tasks release, by when, and what it costs.
 
-A *task* is an operator path (ROP-EDF section 2.3). Its jobs come every ``period``, or no closer than
-``gap``; each asks for a utilisation U = C/D, the share of a processor it needs from its release to
+A *task* is an operator path (ROP-EDF section 2.3). Its jobs come every ``period``, or at least a
+``gap`` apart; each asks for a utilisation U = C/D, the share of a processor from its release to
 its deadline. Utilisations are whole millionths (``FULL`` is a processor) and times nanoseconds, so
 that capacities add up exactly."""
 
@@ -243,7 +243,7 @@ def _task_problems(task: OverloadTask) -> Iterator[Problem]:
     if task.hard and 0 < task.period < task.deadline:
         yield Problem(
             f"the deadline is past the {interval}",
-            at=f"{at}.deadline" ,
+            at=f"{at}.deadline",
             got=f"{format_duration(task.deadline)} after {format_duration(task.period)}",
             want="the guarantee of hard tasks (theorem 1) needs deadlines within it",
         )

@@ -57,6 +57,7 @@ class SparkRun:
             "replay": self.replayed,
             "miss_ratio": self.miss_ratio,
             "outputs": [output_data(one) for one in self.outputs],
+            "notes": list(self.notes),
         }
 
 

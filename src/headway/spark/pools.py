@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headway.spark.settings import CHECKPOINTS, PARTITIONS
+
 POOL = "spark.scheduler.pool"
-PARTITIONS = "spark.sql.shuffle.partitions"
 _COPIED = (
     "spark.sql.ansi.enabled",
     "spark.sql.session.timeZone",
-    "spark.sql.streaming.checkpointFileManagerClass",
+    CHECKPOINTS,
     PARTITIONS,
 )
 

@@ -109,6 +109,8 @@ def session_conf(master: str, conf: Mapping[str, str]) -> dict[str, str]:
         # Headway's SQL is not ANSI: a division by zero or a bad cast is NULL, not the end.
         "spark.sql.ansi.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
+        # Spark's own form has no zone, and other readers do not take it for UTC.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         **conf,

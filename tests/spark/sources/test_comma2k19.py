@@ -80,7 +80,7 @@ def recording(folder: Path) -> Path:
     (folder / "wheels.dbc").write_text(WHEELS_DBC, encoding="utf-8")
     files = {
         "wheels": ("wheels.dbc", 0, "*", WHEELS),
-        "radar": (_radar_dbc(), 1, "TRACK_A_*", RADAR),
+        "radar": (RADAR_DBC, 1, "TRACK_A_*", RADAR),
     }
     for name, (dbc, bus, messages, columns) in files.items():
         signals = ", ".join(f"{column}: {signal}" for column, signal in columns.items())

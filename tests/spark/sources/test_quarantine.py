@@ -144,4 +144,5 @@ def test_a_stream_goes_on_with_the_rest(spark: SparkSession, tmp_path: Path) -> 
     query.start().awaitTermination()
     rows = spark.table("quarantine_test").select("v", "position").collect()
     assert sorted(map(tuple, rows)) == [(1.0, 1), (2.0, 2), (3.0, 1), (4.0, 2)]
-    assert len(quarantine.entries()) == 4
+    # Spark's streams do not show files of no bytes to anybody.
+    assert told(quarantine).keys() == {*BAD_PARQUET, "half.parquet"}

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from headway.cli.commands.build import build
 from headway.cli.commands.check import check
+from headway.cli.commands.compare import compare
 from headway.cli.commands.compile import compile_
 from headway.cli.commands.fleet import fleet
+from headway.cli.commands.loadtest import loadtest
 from headway.cli.commands.policies import policies
 from headway.cli.commands.run import run
 from headway.cli.commands.schedule import schedule
@@ -19,9 +21,11 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "check": check,
     "run": run,
     "fleet": fleet,
+    "compare": compare,
     "spark-submit-args": spark_submit_args,
     "build": build,
     "schedule": schedule,
+    "loadtest": loadtest,
     "policies": policies,
     "schema": schema,
 }

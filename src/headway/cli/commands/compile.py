@@ -14,6 +14,7 @@ from headway.cli.exit_codes import ExitCode
 from headway.cli.outputs import write_files
 from headway.cli.placement import LEAST_TRAFFIC, placed_by_schedule
 from headway.cli.places import placed
+from headway.cli.reservations import reservations
 from headway.cli.screen import heading, sentence, show, table, write, write_problem
 from headway.compile import compile_query
 from headway.errors import Problem
@@ -48,6 +49,12 @@ def compile_(
             help=f"'{LEAST_TRAFFIC}', or a static schedule's: hvlb-cc, heft, … (headway schedule)",
         ),
     ] = LEAST_TRAFFIC,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="rop-edf-1 or rop-edf-2: also say what is left for soft tasks"
+        ),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="print the plan as JSON instead of tables")
     ] = False,
@@ -70,6 +77,7 @@ def compile_(
         plan = compile_query(loaded.query, loaded_vehicle.vehicle if loaded_vehicle else None)
         if placement != LEAST_TRAFFIC:
             plan = placed_by_schedule(loaded.query, plan, placement)
+        reserved = reservations(plan, policy) if policy is not None else []
     if loaded_vehicle is not None:
         for problem in unused_pins(plan, loaded_vehicle):
             write_problem(f"note: {problem}")
@@ -85,7 +93,7 @@ def compile_(
     if json:
         write(plan_json)
     else:
-        show(_explained(plan, written))
+        show([*_explained(plan, written), *(sentence(line) for line in reserved)])
     if plan.verdict is not None and not plan.verdict.safe:
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
 

@@ -44,7 +44,7 @@ class SharedCapacity(Ledger):
 
 
 class EnhancedReservationEdf(ReservationPolicy):
-    """Its hard tasks can find the capacity taken by soft ones, once more than 100 % is asked for."""
+    """Once more than 100 % is asked for, hard tasks can find the capacity taken by soft ones."""
 
     name = "er-edf"
     summary = "budgets from one capacity that hard and soft tasks share"

@@ -95,7 +95,7 @@ class SplitCapacity(Ledger):
 
 
 class WholeJobs(SplitCapacity):
-    """Policy 1: a soft job reserves its own utilisation U, so that it runs in full or not at all."""
+    """Policy 1: a soft job reserves its own utilisation U, so it runs in full or not at all."""
 
     fair = True
 

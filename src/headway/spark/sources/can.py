@@ -27,7 +27,12 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     InputPartition,
 )
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
 from pyspark.sql.types import StructType
 
 from headway.errors import InputError
@@ -83,14 +88,24 @@ class CanReader(DataSourceReader):
         return read_part(partition, self.options, self.schema, self.names)
 
 
-class CanStream(DataSourceStreamReader):
+class CanStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Its offset is the names of the logs that were read: each is read once, as a whole, and a
     batch that is repeated reads the same ones. Logs must be complete when they appear (rename
     them), and stay."""
 
     def __init__(self, options: CanOptions, schema: Schema, names: list[str]) -> None:
         self.options, self.schema, self.names = options, schema, names
+        self._target: list[str] | None = None
         CanDecoder(options.mapping, schema)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        self._target = self._found()
+
+    def _found(self) -> list[str]:
+        try:
+            return [log.name for log in find_logs(self.options.path)]
+        except InputError:  # none yet
+            return []
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         return {"logs": 0, "names": ""}
@@ -101,10 +116,7 @@ class CanStream(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         before = _names(start)
-        try:
-            found = [log.name for log in find_logs(self.options.path)]
-        except InputError:  # none yet
-            found = []
+        found = self._found() if self._target is None else self._target
         fresh = sorted(set(found) - set(before))
         if isinstance(limit, ReadMaxFiles):
             fresh = fresh[: limit.max_files]

@@ -1,0 +1,134 @@
+"""Overload: jobs a second against SimSo, growth with the number of jobs, and the paper's studies.
+
+    python benchmarks/bench_overload.py [--studies] [--repeats 3]
+
+SimSo runs the same five periodic tasks under ``EDF_mono`` and every job must end at the same
+millisecond. Both sides are measured without building the model and drawing the jobs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter, process_time
+
+from peers import PeerMissing, ask, one_core, python_of
+
+from headway.experiments import rop_hard_tasks, rop_policies
+from headway.experiments.rop_trials import analyse
+from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
+from headway.model.time import MILLISECOND
+from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
+from headway.schedule.overload import Happening, Record, Release, simulate
+from headway.schedule.overload.releases import in_order
+
+LENGTH = 20_000
+"""ms"""
+TASKS = (("a", 10, 1, 0), ("b", 20, 3, 1), ("c", 25, 4, 2), ("d", 40, 6, 3), ("e", 50, 8, 4))
+"""name, period, execution time, phase (ms): 71 % of a processor"""
+
+
+def task_set() -> TaskSet:
+    return TaskSet(
+        name="edf",
+        tasks=tuple(
+            OverloadTask(
+                name=name,
+                kind=Kind.HARD if index < 2 else Kind.SOFT,
+                period=period * MILLISECOND,
+                deadline=period * MILLISECOND,
+                utilisation=Constant(wcet * FULL // period),
+            )
+            for index, (name, period, wcet, _) in enumerate(TASKS)
+        ),
+    )
+
+
+def releases(length: int, factor: int = 1) -> list[Release]:
+    """``factor`` times the execution times: 2 is an overload of 142 %."""
+    found = []
+    for index, (_, period, wcet, phase) in enumerate(TASKS):
+        for time in range(phase, length, period):
+            begin, end = time * MILLISECOND, (time + period) * MILLISECOND
+            found.append((begin, end, index, factor * wcet * MILLISECOND, wcet * FULL // period))
+    return in_order(task_set().tasks, found)
+
+
+def speed(
+    policy: str, jobs: list[Release], length: int, repeats: int, *, traced: bool = False
+) -> float:
+    """Jobs per CPU second of the fastest run."""
+    best = 0.0
+    for _ in range(repeats):
+        record = Record() if traced else None
+        start = process_time()
+        simulate(task_set(), jobs, overload_policy_named(policy), length * MILLISECOND, record)
+        best = max(best, len(jobs) / (process_time() - start))
+    return best
+
+
+def against_simso(repeats: int) -> None:
+    jobs = releases(LENGTH)
+    ours = speed("op-edf", jobs, LENGTH, repeats)
+    traced = speed("op-edf", jobs, LENGTH, repeats, traced=True)
+    print(f"{len(jobs):,} jobs under EDF: {ours:,.0f} jobs/s, with a record {traced:,.0f}")
+    try:
+        arguments = [":".join(map(str, (n, p, w, o))) for n, p, w, o in TASKS]
+        found = ask(python_of("simso"), "peer_simso.py", LENGTH, repeats, *arguments)
+    except PeerMissing as error:
+        print(error)
+        return
+    theirs = len(jobs) / found["seconds"]
+    record = Record()
+    simulate(task_set(), jobs, overload_policy_named("op-edf"), LENGTH * MILLISECOND, record)
+    ends: dict[str, list[float]] = {name: [] for name, *_ in TASKS}
+    for what, time, task, _ in record.events:
+        if what is Happening.COMPLETED:
+            ends[TASKS[task][0]].append(time / MILLISECOND)
+    same = all(ends[name][: len(of)] == of for name, of in found["ends"].items())
+    print(f"SimSo: {theirs:,.0f} jobs/s; {ours / theirs:.1f} times as fast, with a record "
+          f"{traced / theirs:.1f} times; same ends of all jobs: {same}")  # fmt: skip
+
+
+def growth(repeats: int) -> None:
+    print(f"\n{'jobs/s at 142 %':<16}" + "".join(f"{n:>12,} ms" for n in (20_000, 80_000, 320_000)))
+    for policy in OVERLOAD_POLICIES:
+        cells = []
+        for length in (20_000, 80_000, 320_000):
+            cells.append(speed(policy, releases(length, 2), length, repeats))
+        print(f"{policy:<16}" + "".join(f"{cell:>15,.0f}" for cell in cells))
+
+
+def studies() -> None:
+    start, cpu = perf_counter(), process_time()
+    cells = analyse(rop_policies.run())
+    names = list(dict.fromkeys(cell.task for cell in cells))
+    print("\n| load | policy | " + " | ".join(names) + " |\n|---|---|" + "---|" * len(names))
+    for load in rop_policies.LEVELS:
+        for policy in rop_policies.POLICIES:
+            row = [c for c in cells if (c.load, c.policy) == (load, policy)]
+            shown = " | ".join(f"{100 * c.mean:.1f} ± {100 * c.deviation:.1f}" for c in row)
+            print(f"| {load} % | {policy} | {shown} |")
+    ratios = rop_hard_tasks.hard_miss_ratios(rop_hard_tasks.run())
+    levels = rop_hard_tasks.LEVELS
+    print("\n| policy | " + " | ".join(f"{n} %" for n in levels) + " |\n|---|" + "---|" * 4)
+    for policy in rop_hard_tasks.POLICIES:
+        shown = " | ".join(f"{100 * ratios[policy, level]:.2f}" for level in levels)
+        print(f"| {policy} | {shown} |")
+    print(f"\nboth studies: {process_time() - cpu:.1f} CPU s, {perf_counter() - start:.1f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", action="store_true", help="the paper's studies, full size")
+    parser.add_argument("--repeats", type=int, default=3)
+    given = parser.parse_args()
+    print(one_core())
+    if given.studies:
+        studies()
+    else:
+        against_simso(given.repeats)
+        growth(given.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""``headway compare``: one recording on both engines."""
+
+from __future__ import annotations
+
+import json as json_format
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.cli.exit_codes import ExitCode
+from headway.cli.run_plan import runnable_plan
+from headway.cli.screen import sentence, show, table, write
+from headway.report.plan_tables import Table
+from headway.report.words import BROKEN, KEPT, sign
+from headway.spark.masters import check_master
+from headway.spark.session import owned_session
+
+
+def compare(
+    query: Annotated[
+        Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")
+    ],
+    input: Annotated[Path, typer.Option(metavar="DIR", help="the recording")],
+    master: Annotated[str, typer.Option(metavar="URL", help="of Spark")] = "local[*]",
+    json: Annotated[
+        bool, typer.Option("--json", help="print the counts as JSON instead of a table")
+    ] = False,
+) -> None:
+    """Run a recording on the vehicle engine and on Spark, and count the tuples they agree on.
+
+    \b
+    Example:
+      headway compare examples/tyre_watch/query.yaml --input examples/tyre_watch/recording
+
+    Exit code: 0 they agree on all, 1 they do not, 2 bad input.
+    """
+    prepared = runnable_plan(query, None, zero_cost=True)
+    check_master(master)
+    with owned_session(master, "headway compare") as spark:
+        from headway.spark.agree import agreements
+
+        with prepared.placing():
+            found = agreements(spark, prepared.plan, input)
+    holds = all(one.holds for one in found)
+    if json:
+        write(json_format.dumps([asdict(one) for one in found], indent=1) + "\n")
+    else:
+        rows = [
+            [one.output, f"{one.equal:,}", f"{one.vehicle_only:,}", f"{one.spark_only:,}",
+             sign(one.holds)]
+            for one in found
+        ]  # fmt: skip
+        headers = ["Output", "On both", "Vehicle engine only", "Spark only", "Agree"]
+        equal = sum(one.equal for one in found)
+        said = f"{KEPT} Both engines agree on all {equal:,} tuples."
+        if not holds:
+            said = f"{BROKEN} The engines differ."
+        title = f"{prepared.plan.query.name}: vehicle engine and Spark"
+        show([table(Table(title=title, headers=headers, rows=rows, numeric=(1, 2, 3))),
+              sentence(said)])  # fmt: skip
+    if not holds:
+        raise typer.Exit(int(ExitCode.NOT_PROMISED))

@@ -1,0 +1,156 @@
+"""Reservations over several nodes: all or nothing, and safe on every node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from tests.schedule.overload.support import MS, shares
+
+from headway.errors import TaskSetError
+from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
+from headway.schedule.online import overload_policy_named
+from headway.schedule.overload import simulate
+from headway.schedule.overload.distributed import (
+    Admission,
+    Path,
+    Stage,
+    check_paths,
+    draw_jobs,
+    node_jobs,
+)
+from headway.schedule.overload.releases import in_order
+
+NODES = ("n1", "n2", "n3")
+DURATION = 400 * MS
+
+
+def random_paths(random: np.random.Generator, overhead: int = 0) -> list[Path]:
+    """Hard paths that together need 1 − α of every node; soft ones that ask for up to 300 %."""
+    counts = {Kind.HARD: int(random.integers(1, 4)), Kind.SOFT: int(random.integers(2, 7))}
+    paths: list[Path] = []
+    for kind, count in counts.items():
+        most = random.choice([0.5, 0.8, 1.0]) if kind is Kind.HARD else random.uniform(0.5, 3)
+        peaks = {node: shares(random, count, int((FULL - overhead) * most)) for node in NODES}
+        for number in range(count):
+            gap = int(random.integers(10, 60)) * MS
+            nodes = random.permutation(NODES)[: random.integers(1, 4)]
+            paths.append(
+                Path(
+                    name=f"{kind.value}{number}",
+                    kind=kind,
+                    gap=gap,
+                    stages=tuple(
+                        Stage(
+                            node=str(node),
+                            window=int(gap * random.uniform(0.3, 1)),
+                            peak=peaks[str(node)][number],
+                            latency=int(random.integers(0, 8)) * MS,
+                        )
+                        for node in nodes
+                    ),
+                )
+            )
+    return paths
+
+
+def late_stages(paths: Sequence[Path], admission: Admission, random: np.random.Generator) -> int:
+    """Admitted stages, hard or soft, that did not end within their window on their node."""
+    jobs = draw_jobs(paths, DURATION, random)
+    seen, _ = node_jobs(paths, jobs, admission)
+    tasks = tuple(
+        OverloadTask(
+            name=path.name, kind=path.kind, period=path.gap, deadline=path.gap,
+            utilisation=Constant(1),
+        )
+        for path in paths
+    )  # fmt: skip
+    late = 0
+    for node, stages in seen.items():
+        on_node = TaskSet(name=node, tasks=tasks)
+        releases = in_order(tasks, list(stages))
+        outcome = simulate(on_node, releases, overload_policy_named("op-edf"), 2 * DURATION)
+        late += sum(task.late for task in outcome.tasks)
+    return late
+
+
+def test_every_admitted_stage_is_in_time_on_its_node() -> None:
+    for number in range(300):
+        random = np.random.default_rng([8, number])
+        overhead = int(random.choice([0, 50_000]))
+        paths = random_paths(random, overhead)
+        assert late_stages(paths, Admission(paths, overhead), random) == 0
+
+
+def test_all_or_nothing_leaves_nothing_behind() -> None:
+    turned_down = 0
+    for number in range(100):
+        random = np.random.default_rng([9, number])
+        paths = random_paths(random)
+        admission = Admission(paths)
+        held: dict[str, list[tuple[int, int, int]]] = {node: [] for node in admission.books}
+        for release, index, uses in draw_jobs(paths, DURATION, random):
+            admitted = admission.admit(paths[index], release, uses)
+            turned_down += not admitted
+            if admitted and not paths[index].hard:
+                for (stage, opens, closes), use in zip(
+                    paths[index].windows(release), uses, strict=True
+                ):
+                    held[stage.node].append((opens, closes, use))
+            for node, books in admission.books.items():
+                held[node] = [one for one in held[node] if one[1] > release]
+                assert sorted(books.reserved) == sorted(held[node])
+                for opens, closes, _ in held[node]:
+                    assert books.most(opens, closes) <= books.capacity
+    assert turned_down > 100
+
+
+class Careless(Admission):
+    """Admits whoever finds room on the first node."""
+
+    def admit(self, path: Path, release: int, uses: Sequence[int]) -> bool:
+        first = path.windows(release)[0]
+        books = self.books[first[0].node]
+        books.return_until(release)
+        if not path.hard and not books.fits(first[1], first[2], uses[0]):
+            return False
+        if not path.hard:
+            books.reserve(first[1], first[2], uses[0])
+        return True
+
+
+def test_admission_on_the_first_node_only_is_caught() -> None:
+    late = 0
+    for number in range(40):
+        random = np.random.default_rng([8, number])
+        paths = random_paths(random)
+        late += late_stages(paths, Careless(paths), random)
+    assert late > 0
+
+
+def test_a_path_that_comes_back_to_a_node_counts_twice() -> None:
+    stages = tuple(Stage(node="n1", window=10 * MS, peak=600_000, latency=0) for _ in range(2))
+    path = Path(name="there and back", kind=Kind.SOFT, gap=100 * MS, stages=stages)
+    admission = Admission([path])
+    assert admission.admit(path, 0, (600_000, 600_000))  # one after the other: they fit
+    assert not admission.admit(path, 5 * MS, (600_000, 600_000))
+    assert admission.admit(path, 20 * MS, (600_000, 600_000))
+
+
+def test_hard_paths_beyond_a_node_are_named() -> None:
+    def path(name: str) -> Path:
+        stage = Stage(node="n1", window=10 * MS, peak=600_000)
+        return Path(name=name, kind=Kind.HARD, gap=10 * MS, stages=(stage,))
+
+    with pytest.raises(TaskSetError, match="hard paths need 120 % of 'n1'; got a 60 %, b 60 %"):
+        check_paths([path("a"), path("b")])
+
+
+def test_the_end_to_end_deadline_includes_communication() -> None:
+    first = Stage(node="n1", window=10, peak=1, latency=3)
+    path = Path(
+        name="p", kind=Kind.HARD, gap=50, stages=(first, Stage(node="n2", window=20, peak=1))
+    )
+    assert path.deadline == 33
+    assert [(opens, closes) for _, opens, closes in path.windows(100)] == [(100, 110), (113, 133)]

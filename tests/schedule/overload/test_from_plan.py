@@ -1,0 +1,100 @@
+"""Operator paths as tasks (figure 3): rows, joins, branches."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.invoke import STUDY
+
+from headway.compile import compile_query
+from headway.errors import UnsupportedError
+from headway.files import load_query, load_vehicle, parse_query
+from headway.model.plan import Plan
+from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
+from headway.model.time import MILLISECOND
+from headway.model.vehicle import Node, Vehicle
+from headway.schedule.overload.expect import Chance, expectations, soft_room
+from headway.schedule.overload.from_plan import operator_paths, task_sets_of
+
+BRANCH = """query: branch
+schemas:
+  A: {v: double}
+sources:
+  a: {schema: A, rate: 1 per 10 ms}
+  b: {schema: A, rate: 1 per 10 ms}
+operators:
+  first: {map: {v: v}, from: a, cost: 1 ms}
+  both: {union: [first, b], cost: 1 ms}
+  slow: {map: {v: v}, from: both, cost: 2 ms}
+  quick: {map: {v: v}, from: both, cost: 1 ms}
+outputs:
+  late: {from: slow, deadline: 50 ms, criticality: soft}
+  soon: {from: quick, deadline: 10 ms, criticality: hard}
+"""
+
+
+def branch() -> Plan:
+    vehicle = Vehicle(name="one", nodes=(Node(name="ecu"),), sensors=(("a", "ecu"), ("b", "ecu")))
+    return compile_query(parse_query(BRANCH).query, vehicle)
+
+
+def test_the_key_path_owns_what_is_shared() -> None:
+    """Figure 3 (c), and (b): the union runs for tuples of both sources."""
+    paths = {path.name: path.operators for path in operator_paths(branch())}
+    assert paths == {
+        "a→soon": ("first", "both", "quick"),
+        "b→soon": ("both", "quick"),
+        "a→late": ("slow",),
+        "b→late": ("slow",),
+    }
+
+
+def test_utilisations_come_from_costs_and_rates() -> None:
+    (task_set,) = task_sets_of(branch())
+    found = {task.name: (task.kind, task.peak / FULL, task.deadline) for task in task_set.tasks}
+    assert found["a→soon"] == (Kind.HARD, pytest.approx(0.3), 10 * MILLISECOND)
+    assert found["b→soon"] == (Kind.HARD, pytest.approx(0.2), 10 * MILLISECOND)
+    assert found["a→late"] == (Kind.SOFT, pytest.approx(0.2), 10 * MILLISECOND)
+
+
+def test_no_work_is_lost_or_counted_twice() -> None:
+    query = load_query(STUDY / "query.yaml").query
+    plan = compile_query(query, load_vehicle(STUDY / "vehicle.yaml").vehicle)
+    assert plan.verdict is not None
+    nodes = {node.name for node in plan.vehicle.nodes}
+    declared = {load.name: load.utilisation for load in plan.verdict.loads if load.name in nodes}
+    summed = dict.fromkeys(declared, 0.0)
+    for path in operator_paths(plan):
+        for node, load in path.loads.items():
+            summed[node] += load
+    assert summed == pytest.approx(declared, rel=1e-6)
+
+
+def test_several_cores_are_refused() -> None:
+    vehicle = Vehicle(
+        name="two", nodes=(Node(name="ecu", cores=2),), sensors=(("a", "ecu"), ("b", "ecu"))
+    )
+    plan = compile_query(parse_query(BRANCH).query, vehicle)
+    with pytest.raises(UnsupportedError, match="reservations are for one processor; got 2 cores"):
+        task_sets_of(plan)
+
+
+def soft(name: str, use: int) -> OverloadTask:
+    return OverloadTask(
+        name=name, kind=Kind.SOFT, period=MILLISECOND, deadline=MILLISECOND,
+        utilisation=Constant(use),
+    )  # fmt: skip
+
+
+def test_what_soft_tasks_may_expect() -> None:
+    hard = OverloadTask(
+        name="H", kind=Kind.HARD, period=MILLISECOND, deadline=MILLISECOND,
+        utilisation=Constant(600_000),
+    )  # fmt: skip
+    calm = TaskSet(name="calm", tasks=(hard, soft("a", 100_000), soft("b", 300_000)))
+    assert soft_room(calm) == 400_000
+    assert {one.whole_jobs for one in expectations(calm)} == {Chance.ALWAYS}
+    assert {one.shares for one in expectations(calm)} == {Chance.ALWAYS}
+    full = TaskSet(name="full", tasks=(hard, soft("a", 100_000), soft("b", 500_000)))
+    a, b = expectations(full)
+    assert (a.whole_jobs, b.whole_jobs) == (Chance.SOMETIMES, Chance.NEVER)
+    assert (a.reserved, b.reserved) == (66_666, 333_333)

@@ -1,0 +1,61 @@
+"""Whole runs over folders with bad files: the outputs are those of the rest, and a note says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+
+from headway.compile import compile_query
+from headway.files import load_query
+from headway.spark.batch_run import run_batch
+from headway.spark.output_folder import OutputFolder
+from headway.spark.sinks import Sink
+from headway.spark.stream_run import StreamRun
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HELLO = Path(__file__).parents[3] / "examples" / "hello" / "query.yaml"
+
+
+def recording(folder: Path) -> Path:
+    place = folder / "speed"
+    place.mkdir(parents=True)
+    (place / "a.csv").write_text("timestamp,v\n1000000,31.0\n2000000,10.0\n")
+    (place / "b.csv").write_text("timestamp,v\n3000000,32.0\n4000000,fast\n")
+    (place / "c.csv").write_text("timestamp,v\n5000000,33.0\n")
+    return folder
+
+
+def check(notes: tuple[str, ...], output: Path) -> None:
+    assert notes[0] == "source 'speed': 1 left out (quarantined)"
+    assert "b.csv:3: v: not a value of its column; got 'fast'" in notes[1]
+    assert len(list((output / "_quarantine").glob("speed-*.json"))) == 1
+    rows = pq.read_table(output / "alarm.parquet").column("v").to_pylist()
+    assert sorted(rows) == [31.0 * 3.6, 33.0 * 3.6]
+
+
+def test_a_batch_and_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    plan = compile_query(load_query(HELLO).query)
+    folder = recording(tmp_path / "in")
+    with OutputFolder(tmp_path / "batch") as output:
+        run = run_batch(spark, plan, folder, output, Sink("parquet", {}))
+    check(run.notes, tmp_path / "batch")
+    stream = StreamRun(
+        spark,
+        plan,
+        folder,
+        tmp_path / "stream",
+        checkpoint=tmp_path / "checkpoint",
+        available_now=True,
+        late_ok=True,
+    )
+    check(stream.run().notes, tmp_path / "stream")
+
+    (folder / "speed" / "b.csv").unlink()
+    with OutputFolder(tmp_path / "sound") as output:
+        run = run_batch(spark, plan, folder, output, Sink("parquet", {}))
+    assert run.notes == ()
+    assert not (tmp_path / "sound" / "_quarantine").exists()
