@@ -92,9 +92,8 @@ def against_simso(repeats: int) -> None:
 def growth(repeats: int) -> None:
     print(f"\n{'jobs/s at 142 %':<16}" + "".join(f"{n:>12,} ms" for n in (20_000, 80_000, 320_000)))
     for policy in OVERLOAD_POLICIES:
-        cells = []
-        for length in (20_000, 80_000, 320_000):
-            cells.append(speed(policy, releases(length, 2), length, repeats))
+        lengths = (20_000, 80_000, 320_000)
+        cells = [speed(policy, releases(n, 2), n, repeats) for n in lengths]
         print(f"{policy:<16}" + "".join(f"{cell:>15,.0f}" for cell in cells))
 
 

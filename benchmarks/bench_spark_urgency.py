@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -40,8 +41,9 @@ SPIN_S = 0.001
 HARD_EVERY_S, HARD_ROWS = 0.1, 20
 SOFT_EVERY_S = 0.25
 LOAD = 3.0
-WARM_UP_S = 10.0
-FILES_PER_BATCH = 8
+WARM_UP_BATCHES = 20
+SETTLE_S = 3.0
+PATIENCE_S = 180.0
 
 
 def spin(value: float) -> float:
@@ -75,6 +77,12 @@ def feed(folder: Path, every: float, rows: int, over: threading.Event) -> None:
         time.sleep(max(0.0, due - time.monotonic()))
 
 
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.1)
+
+
 def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -> dict[str, float]:
     from headway.compile import compile_query
     from headway.files import load_query
@@ -91,26 +99,31 @@ def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -
     soft_rows = int(load * slots * SOFT_EVERY_S / SPIN_S)
     over = threading.Event()
     brakes = (recording / "brakes", HARD_EVERY_S, HARD_ROWS, over)
-    feeders = [threading.Thread(target=feed, args=brakes)]
-    if soft_rows:
-        film = (recording / "film", SOFT_EVERY_S, soft_rows, over)
-        feeders.append(threading.Thread(target=feed, args=film))
+    film = (recording / "film", SOFT_EVERY_S, soft_rows, over)
     with owned_session(f"local[{slots}]", "urgency", run_conf(policy, {})) as spark:
         from headway.spark.stream_run import StreamRun
 
         stream = StreamRun(
             spark, plan, recording, scratch / "out", checkpoint=scratch / "checkpoint",
-            policy=policy, files_per_batch=FILES_PER_BATCH,
+            policy=policy,
         )  # fmt: skip
+        hard, soft_query = stream.queries
+        running = threading.Thread(target=stream.run)
+        running.start()
+        threading.Thread(target=feed, args=brakes, daemon=True).start()
+        wait_for(lambda: hard.batches > WARM_UP_BATCHES and soft_query.batches > 0)
+        if soft_rows:
+            threading.Thread(target=feed, args=film, daemon=True).start()
+        time.sleep(SETTLE_S)
         began = time.time()
-        for feeder in feeders:
-            feeder.start()
-        threading.Timer(WARM_UP_S + seconds, stream.stop).start()
-        outcome = stream.run()
+        time.sleep(seconds)
+        stream.stop()
         over.set()
+        running.join()
+        outcome = stream.outcome()
     table = pq.read_table(scratch / "out" / "warning.parquet")
     sensed = np.asarray(table["timestamp"].cast(pa.int64())) / 1e6
-    latency = np.asarray(table["latency"])[sensed > began + WARM_UP_S] / 1e6
+    latency = np.asarray(table["latency"])[sensed > began] / 1e6
     soft = next(one for one in outcome.outputs if one.output == "archive")
     return {
         "p50": float(np.percentile(latency, 50)) if len(latency) else float("inf"),

@@ -4,6 +4,7 @@ same tuples for every operator, whatever comes late, is missing or is NULL."""
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+SMALL = {
+    # It pays for large data only; on a few tuples it is most of the time.
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
 @pytest.fixture(autouse=True)
-def few_stages(spark: SparkSession) -> None:
-    """Adaptive execution pays for large data only; here it is most of the time."""
-    spark.conf.set("spark.sql.adaptive.enabled", "false")
-    spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+def for_small_data(spark: SparkSession) -> Iterator[None]:
+    for key, value in SMALL.items():
+        spark.conf.set(key, value)
+    yield
+    for key in SMALL:
+        spark.conf.unset(key)
 
 
 def recorded(query: Query, seed: int) -> tuple[Plan, Recording, Answer]:

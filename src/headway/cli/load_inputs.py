@@ -16,6 +16,7 @@ from headway.files.taskset import is_task_set, load_task_set
 from headway.model.taskset import FULL, TaskSet, check_hard_load
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload.from_plan import task_sets_of
+from headway.schedule.overload.plan_paths import check_nodes
 
 STEP, MOST_LOAD, MOST_LOADS = 10, 1000, 1000
 LOAD_FORM = "such as 150, 100..200, 100..200:25 or 100,120,160"
@@ -57,8 +58,10 @@ def load_input(path: Path, vehicle: Path | None, policies: Sequence[str]) -> Loa
         given = LoadInput(query.query.name, sets, lambda: placed(query, on))
     if guarded:
         with given.placing():
-            for one in given.sets:
-                check_hard_load(one)
+            if is_task_set(path):
+                check_hard_load(given.sets[0])
+            else:
+                check_nodes(given.sets)
     return given
 
 

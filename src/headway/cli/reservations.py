@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
-from headway.model.taskset import check_hard_load, percent
+from headway.model.taskset import percent
 from headway.report.words import sign
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload.expect import expectations, soft_room
 from headway.schedule.overload.from_plan import BEYOND, task_sets_of
+from headway.schedule.overload.plan_paths import check_nodes
 
 KNOWN = ("rop-edf-1", "rop-edf-2")
 
@@ -20,8 +21,9 @@ def reservations(plan: Plan, policy: str) -> list[str]:
         want = f"choose {' or '.join(KNOWN)}"
         raise InputError(Problem(f"{policy!r} gives no guarantee to speak of", want=want))
     lines = []
-    for task_set in task_sets_of(plan):
-        check_hard_load(task_set)
+    sets = task_sets_of(plan)
+    check_nodes(sets)
+    for task_set in sets:
         room = soft_room(task_set)
         lines.append(
             f"{sign(True)} {task_set.name}: hard paths reserve {percent(task_set.hard_capacity)}, "
@@ -37,6 +39,7 @@ def reservations(plan: Plan, policy: str) -> list[str]:
             wanted = sum(one.wanted for one in beyond)
             fit = min(100.0, 100 * room / wanted)
             lines.append(
-                f"  beyond the shedders {percent(wanted)} more may come: at most {fit:.0f} % of it fits"
+                f"  beyond the shedders {percent(wanted)} more may come: "
+                f"at most {fit:.0f} % of it fits"
             )
     return lines

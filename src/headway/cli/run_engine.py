@@ -12,7 +12,7 @@ from headway.model.time import milliseconds
 from headway.runtime.engine import Engine
 from headway.runtime.keeping_up import KeepingUp
 from headway.runtime.wall_engine import WallEngine
-from headway.schedule.online import policy_named
+from headway.schedule.online import engine_policy_named, policy_named
 
 
 class EngineName(StrEnum):
@@ -46,7 +46,10 @@ class EngineOptions:
     """of the engines made in wall-clock time"""
 
     def __post_init__(self) -> None:
-        policy_named(self.policy)
+        if self.clock is Clock.VIRTUAL:
+            engine_policy_named(self.policy)
+        else:
+            policy_named(self.policy)
         if self.clock is Clock.VIRTUAL and self.speed is not None:
             raise InputError("--speed is for --clock wall; virtual time is as fast as it can be")
         if self.speed is not None and not 0 < self.speed < 1e6:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.console import RenderableType
@@ -27,9 +27,6 @@ from headway.spark.output_folder import OutputFolder
 from headway.spark.session import owned_session
 from headway.spark.settings import PARTITIONS, parse_options, run_conf
 from headway.spark.submit import ship
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 POLICIES = ("edf", "fifo")
 
@@ -113,7 +110,7 @@ def check_plan(plan: Plan, options: SparkOptions) -> None:
 
 
 @contextmanager
-def _session(options: SparkOptions, plan: Plan) -> Iterator[SparkSession]:
+def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
     """A cluster's Pythons get Headway and the user's modules with it."""
     conf = run_conf(options.policy, parse_options(options.conf, "--conf"))
     with owned_session(options.master, "headway run", conf) as spark:
@@ -171,7 +168,7 @@ def _stream(
 
 
 def _follow(
-    spark: SparkSession,
+    spark: Any,
     options: SparkOptions,
     prepared: RunnablePlan,
     recording: Path,

@@ -16,8 +16,6 @@ from headway.cli.screen import show, table
 from headway.report.plan_tables import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from headway.spark.stream_run import StreamRun
 
 EVERY_S = 0.5
@@ -26,7 +24,7 @@ OnRows = Callable[[str, list[dict[str, object]]], None]
 
 
 @contextmanager
-def batch_progress(spark: SparkSession, *, shown: bool) -> Iterator[tuple[OnOutput, OnRows]]:
+def batch_progress(spark: Any, *, shown: bool) -> Iterator[tuple[OnOutput, OnRows]]:
     """Gives what a batch calls before each output, and with rows for the terminal."""
     current = ""
 

@@ -27,13 +27,14 @@ def misses_svg(cells: Sequence[Cell], title: str) -> str:
     """A panel per policy."""
     policies = list(dict.fromkeys(cell.policy for cell in cells))
     tasks = list(dict.fromkeys(cell.task for cell in cells))
-    height = TOP + len(policies) * (HEIGHT + GAP)
+    pitch = max(HEIGHT, 15.0 * len(tasks)) + GAP  # a legend may be higher than its panel
+    height = TOP + len(policies) * pitch
     width = LEFT + WIDTH + LEGEND
     panels = [
         element(
             "g",
             _panel([cell for cell in cells if cell.policy == policy], policy, tasks),
-            transform=f"translate({number(LEFT)},{number(TOP + place * (HEIGHT + GAP) + 22)})",
+            transform=f"translate({number(LEFT)},{number(TOP + place * pitch + 22)})",
         )
         for place, policy in enumerate(policies)
     ]

@@ -48,15 +48,15 @@ def _entries(task_set: TaskSet, record: Record) -> Iterator[dict[str, Any]]:
         }
         for run in record.runs
     ]
-    for what, time, task, job in record.events:
+    for what, time, index, job in record.events:
         entry = {
             "ph": "i",
-            "name": f"{task_set.tasks[task].name} {what.value}",
+            "name": f"{task_set.tasks[index].name} {what.value}",
             "cat": what.value,
             "ts": time / 1000,
             "s": "t",
             "pid": 1,
-            "tid": task + 1,
+            "tid": index + 1,
             "args": {"job": job},
         }
         timed.append({**entry, "cname": _COLOURS[what]} if what in _COLOURS else entry)

@@ -14,11 +14,14 @@ from headway.runtime.iterating import Handover
 from headway.runtime.kernel import Arrival, Kernel
 from headway.runtime.operators.base import DropKind, Dropped, Row
 from headway.runtime.program import build_program
+from headway.runtime.reserving import ReservingKernel
 from headway.runtime.results import OutputRecord, OutputTuple, SideOutput, Summary
 from headway.runtime.trace import Trace
 from headway.runtime.units import Program
 from headway.runtime.wires import Sink
-from headway.schedule.online import Policy, policy_named
+from headway.schedule.online import Policy, ReservationPolicy, engine_policy_named
+from headway.schedule.overload.from_plan import task_sets_of
+from headway.schedule.overload.plan_paths import check_nodes
 
 OutputCallback = Callable[[str, Row, int], None]
 
@@ -68,9 +71,12 @@ class Engine:
     _program: Program = field(init=False)
 
     def __post_init__(self) -> None:
-        chosen = policy_named(self.policy) if isinstance(self.policy, str) else self.policy
+        chosen = engine_policy_named(self.policy) if isinstance(self.policy, str) else self.policy
         self._policy = chosen
         self._program = build_program(self.plan, chosen, charged=self.charged)
+        self._reserves = isinstance(chosen, ReservationPolicy) and chosen.guarded and self.charged
+        if self._reserves:
+            check_nodes(task_sets_of(self.plan))
 
     def run(self, arrivals: Iterable[Arrival]) -> RunResult:
         """Runs all arrivals, given in order of time, to the end."""
@@ -90,7 +96,8 @@ class Engine:
             side.dropped.append((now, dropped))
 
         plain = self.keep_outputs and self.on_output is None and not self.keep_trace
-        kernel = Kernel(
+        kind = ReservingKernel if self._reserves else Kernel
+        kernel = kind(
             self.plan,
             self._program,
             self._policy,

@@ -96,5 +96,3 @@ def _comparable(row: Iterable[Any]) -> tuple[Any, ...]:
 
 def _near(value: float) -> float | str:
     return "NaN" if math.isnan(value) else float(f"{value:.{DIGITS}g}") + 0.0
-
-

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from tests.cli.invoke import STUDY
+from tests.cli.invoke import STUDY, headway
 
 from headway.compile import compile_query
-from headway.errors import UnsupportedError
+from headway.errors import TaskSetError, UnsupportedError
 from headway.files import load_query, load_vehicle, parse_query
 from headway.model.plan import Plan
 from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
 from headway.model.time import MILLISECOND
 from headway.model.vehicle import Node, Vehicle
+from headway.runtime.engine import Engine
+from headway.schedule.overload.distributed import Admission, check_paths
 from headway.schedule.overload.expect import Chance, expectations, soft_room
 from headway.schedule.overload.from_plan import operator_paths, task_sets_of
+from headway.schedule.overload.plan_paths import paths_over_nodes
 
 BRANCH = """query: branch
 schemas:
@@ -50,10 +55,12 @@ def test_the_key_path_owns_what_is_shared() -> None:
 
 def test_utilisations_come_from_costs_and_rates() -> None:
     (task_set,) = task_sets_of(branch())
-    found = {task.name: (task.kind, task.peak / FULL, task.deadline) for task in task_set.tasks}
-    assert found["a→soon"] == (Kind.HARD, pytest.approx(0.3), 10 * MILLISECOND)
-    assert found["b→soon"] == (Kind.HARD, pytest.approx(0.2), 10 * MILLISECOND)
-    assert found["a→late"] == (Kind.SOFT, pytest.approx(0.2), 10 * MILLISECOND)
+    tasks = {task.name: task for task in task_set.tasks}
+    assert {name: task.peak / FULL for name, task in tasks.items()} == pytest.approx(
+        {"a→soon": 0.3, "b→soon": 0.2, "a→late": 0.2, "b→late": 0.2}, abs=1e-5
+    )
+    assert {task.deadline for task in tasks.values()} == {10 * MILLISECOND}
+    assert [task.hard for task in tasks.values()] == [True, True, False, False]
 
 
 def test_no_work_is_lost_or_counted_twice() -> None:
@@ -67,6 +74,37 @@ def test_no_work_is_lost_or_counted_twice() -> None:
         for node, load in path.loads.items():
             summed[node] += load
     assert summed == pytest.approx(declared, rel=1e-6)
+
+
+@pytest.mark.parametrize("vehicle", ["vehicle.yaml", "vehicle_modern.yaml"])
+def test_paths_over_nodes_keep_the_deadlines_of_their_outputs(vehicle: str) -> None:
+    query = load_query(STUDY / "query.yaml").query
+    plan = compile_query(query, load_vehicle(STUDY / vehicle).vehicle)
+    deadlines = {output.name: output.deadline or 0 for output in plan.query.outputs}
+    paths = paths_over_nodes(plan)
+    assert max(len(path.stages) for path in paths) == 3
+    assert all(path.deadline <= deadlines[path.name.split("→")[1]] for path in paths)
+    left = check_paths(paths)
+    assert all(left[task_set.name] > 0 for task_set in task_sets_of(plan))
+    admission, soft = Admission(paths), [path for path in paths if not path.hard]
+    assert soft
+    assert all(admission.admit(p, 0, [stage.peak for stage in p.stages]) for p in paths)
+
+
+def test_hard_paths_that_do_not_fit_are_refused_by_node_and_output(tmp_path: Path) -> None:
+    short = BRANCH.replace("deadline: 10 ms", "deadline: 4 ms")
+    file, on = tmp_path / "query.yaml", tmp_path / "vehicle.yaml"
+    file.write_text(short)
+    on.write_text("vehicle: one\nnodes:\n  ecu: {}\nsensors: {a: ecu, b: ecu}\n")
+    outcome = headway("loadtest", file, "--vehicle", on, "--trials", "1", "--duration", "100")
+    assert outcome.code == 2
+    assert "on 'ecu' the hard tasks need 125 % of a processor that has 100 %" in outcome.err
+    assert outcome.problems[0]["line"] == str(
+        short.split("\n").index("  soon: {from: quick, deadline: 4 ms, criticality: hard}") + 1
+    )
+    plan = compile_query(parse_query(short).query, load_vehicle(on).vehicle)
+    with pytest.raises(TaskSetError, match="on 'ecu' the hard tasks need 125 %"):
+        Engine(plan=plan, policy="rop-edf")
 
 
 def test_several_cores_are_refused() -> None:

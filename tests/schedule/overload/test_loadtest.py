@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -56,7 +57,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert trace["otherData"] == {"policy": "er-edf", "load": 130, "trial": 1}
     slices = sorted((e["ts"], e["ts"] + e["dur"]) for e in trace["traceEvents"] if e["ph"] == "X")
     assert slices
-    assert all(before[1] <= after[0] for before, after in zip(slices, slices[1:], strict=False))
+    assert all(before[1] <= after[0] + 1e-6 for before, after in pairwise(slices))
     for name in ("misses.svg", "timeline.svg"):
         assert ElementTree.parse(tmp_path / name).getroot().tag.endswith("svg")
 
@@ -107,7 +108,7 @@ def test_loads_are_written_in_three_ways() -> None:
             parse_loads(bad)
 
 
-BAD = {
+BAD: dict[tuple[str, ...], str] = {
     ("--policy", "edf"): "unknown policy 'edf'",
     ("--load", "x"): "not a load in percent",
     ("--load", "20"): "the load cannot be 20 %",

@@ -9,7 +9,7 @@ import typer
 
 from headway.cli.screen import show, table, write
 from headway.report.plan_tables import Table
-from headway.schedule.online import POLICIES
+from headway.schedule.online import OVERLOAD_POLICIES, POLICIES
 
 
 def policies(
@@ -26,4 +26,8 @@ def policies(
         listed = [dict(zip(("name", "summary", "paper"), row, strict=True)) for row in rows]
         write(json_format.dumps(listed, indent=1, ensure_ascii=False) + "\n")
     else:
-        show([table(Table(title="Policies", headers=["Name", "What it does", "From"], rows=rows))])
+        headers = ["Name", "What it does", "From"]
+        more = [[one.name, one.summary, one.paper] for one in OVERLOAD_POLICIES.values()]
+        title = "Policies under overload, for `headway loadtest`"
+        shown = Table(title="Policies", headers=headers, rows=rows)
+        show([table(shown), table(Table(title=title, headers=headers, rows=more))])

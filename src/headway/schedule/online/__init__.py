@@ -60,6 +60,17 @@ def policy_named(name: str) -> Policy:
     return POLICIES[name]()
 
 
+def engine_policy_named(name: str) -> Policy:
+    """A policy of the engine in virtual time: those above, and what it knows for overload."""
+    found = ALIASES.get(name, name)
+    if found in OVERLOAD_POLICIES and OVERLOAD_POLICIES[found].in_engine:
+        return OVERLOAD_POLICIES[found]()
+    if found in OVERLOAD_POLICIES:
+        want = "it is for task sets: see `headway loadtest`"
+        raise InputError(Problem(f"the engine does not run {name!r}", want=want))
+    return policy_named(name)
+
+
 def overload_policy_named(name: str) -> ReservationPolicy:
     """A policy of task sets by its name; InputError lists the names there are."""
     found = ALIASES.get(name, name)
@@ -75,6 +86,7 @@ __all__ = [
     "Policy",
     "ReservationPolicy",
     "UnitFacts",
+    "engine_policy_named",
     "overload_policy_named",
     "policy_named",
 ]

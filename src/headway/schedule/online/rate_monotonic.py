@@ -28,6 +28,7 @@ class RateMonotonic(ReservationPolicy):
     name = "rate-monotonic"
     summary = "the path with the shorter period first; nothing is rejected"
     paper = "ROP-EDF, table 6 (Schmidt et al.)"
+    in_engine = True
     guarded = False
     features = (False, False, False, False)
 

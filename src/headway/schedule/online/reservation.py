@@ -124,6 +124,8 @@ class ReservationPolicy(Policy):
     preemptive: ClassVar[bool] = True
     guarded: ClassVar[bool] = True
     """hard load above capacity is refused before anything runs"""
+    in_engine: ClassVar[bool] = False
+    """whether the vehicle engine can run queries under it"""
     features: ClassVar[tuple[bool, bool, bool, bool]]
     """the paper's table 6: a hard guarantee below overload, in overload, tasks with several
     deadlines, requested utilisation over 100 %"""

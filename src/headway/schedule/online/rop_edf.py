@@ -151,6 +151,7 @@ class ReservedEdf1(ReservationPolicy):
     name = "rop-edf-1"
     summary = "capacity reserved for hard tasks; soft jobs run in full or are rejected"
     paper = "ROP-EDF, section 4, algorithms 1 and 3"
+    in_engine = True
     features = (True, True, True, True)
     early: ClassVar[bool] = False
 
@@ -174,6 +175,7 @@ class ReservedEdf2(ReservationPolicy):
 class PrintedReservedEdf1(ReservedEdf1):
     name = "rop-edf-1-paper"
     summary = "policy 1 to the letter: reservations end with their job, hard tasks can miss"
+    in_engine = False
     early = True
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from headway.schedule.overload.outcome import Outcome, TaskOutcome
 from headway.schedule.overload.record import Happening, Record, Run
 from headway.schedule.overload.releases import Release, draw_releases
-from headway.schedule.overload.simulate import Outcome, TaskOutcome, facts_of, simulate
+from headway.schedule.overload.simulate import facts_of, simulate
 
 __all__ = [
     "Happening",

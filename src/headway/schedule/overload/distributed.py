@@ -10,8 +10,8 @@ with D_j the window and L_j the longest communication latency behind stage j. A 
 its release on *all* its nodes for exactly these windows, or on none: first every node is asked, and
 only then is anything reserved. A stage whose input comes early waits for its window (a release
 guard), so that on each node the stages are ordinary jobs with release, deadline and utilisation
-U = C/D, and theorem 1 holds there: hard stages within 1 − α are safe. A path all of whose stages are
-in time is in time."""
+U = C/D, and theorem 1 holds there: hard stages within 1 − α are safe. A path all of whose stages
+are in time is in time."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ class NodeBooks:
     def most(self, opens: int, closes: int) -> int:
         """The most that is reserved at any instant of a window."""
         changes: list[tuple[int, int]] = []
-        for end, begin, held in self._windows[bisect_right(self._windows, (opens, FULL << 40, 0)) :]:
+        for end, begin, held in self._windows[
+            bisect_right(self._windows, (opens, FULL << 40, 0)) :
+        ]:
             if begin < closes:
                 changes += [(max(begin, opens), held), (end, -held)]
         level = most = 0

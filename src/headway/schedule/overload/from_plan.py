@@ -3,8 +3,8 @@
 A path leads from a source to an output. (a) Operators in a row are one task. (b) An operator with
 several inputs runs for each of them, so it stands in the path of every source. (c) Where a path
 branches, the output with the shortest deadline owns the shared operators (the key path), and the
-others begin behind the branch. A path is hard or soft as its output is. Its job is all that a source
-delivers in one of its periods; the time it takes comes from declared costs and rates. The time that
+others begin behind the branch. A path is hard or soft as its output is. Its job is all that a
+source delivers in one of its periods; its work comes from declared costs and rates. The time that
 the deadline leaves after delays, gathering and messages is divided over the path's nodes in
 proportion to the work there.
 

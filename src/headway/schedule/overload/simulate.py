@@ -7,7 +7,6 @@ O(log n) a job. At one instant completions come first, then releases in order of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace
 
 from headway.model.taskset import OverloadTask, TaskSet, check_hard_load
@@ -19,44 +18,11 @@ from headway.schedule.online.reservation import (
     TaskFacts,
     Used,
 )
+from headway.schedule.overload.outcome import Outcome, TaskOutcome
 from headway.schedule.overload.record import Happening, Record
 from headway.schedule.overload.releases import Release
 
 Entry = tuple[int, int, int, Job]
-
-
-@dataclass(frozen=True, slots=True)
-class TaskOutcome:
-    """Counts of the jobs whose deadline lies within the trial."""
-
-    name: str
-    hard: bool
-    jobs: int
-    rejected: int
-    late: int
-    """admitted but not finished in time"""
-
-    @property
-    def misses(self) -> int:
-        return self.rejected + self.late
-
-    @property
-    def miss_ratio(self) -> float:
-        """DMR (equation 4)"""
-        return self.misses / self.jobs if self.jobs else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a trial gave."""
-
-    tasks: tuple[TaskOutcome, ...]
-    busy: int
-    """time that the processor worked (ns)"""
-
-    @property
-    def hard_misses(self) -> int:
-        return sum(task.misses for task in self.tasks if task.hard)
 
 
 def facts_of(tasks: Sequence[OverloadTask]) -> list[TaskFacts]:
