@@ -50,7 +50,10 @@ def test_a_full_disk_stops_the_stream_and_the_same_command_goes_on(
     assert (done := headway(*command)).exit_code == 0, done.output
     before = rows(tiny_disk / "out")
     shutil.move(tmp_path / "last.parquet", last)
-    with (tiny_disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError, match="28"):
+    with (
+        (tiny_disk / "filler").open("wb", buffering=0) as filler,
+        pytest.raises(OSError, match="28"),
+    ):
         while True:
             filler.write(b"x" * 1024)
     stopped = headway(*command)
