@@ -83,6 +83,15 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
+def fed_after(folder: Path, began: float, ended: float) -> set[float]:
+    """When the rows of the window were sensed, in seconds."""
+    moments = {
+        pq.read_table(path)["timestamp"][0].cast(pa.int64()).as_py() / 1e6
+        for path in folder.glob("*.parquet")
+    }
+    return {moment for moment in moments if began < moment < ended}
+
+
 def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -> dict[str, float]:
     from headway.compile import compile_query
     from headway.files import load_query
@@ -117,6 +126,7 @@ def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -
         time.sleep(SETTLE_S)
         began = time.time()
         time.sleep(seconds)
+        ended = time.time()
         stream.stop()
         over.set()
         running.join()
@@ -124,11 +134,16 @@ def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -
     table = pq.read_table(scratch / "out" / "warning.parquet")
     sensed = np.asarray(table["timestamp"].cast(pa.int64())) / 1e6
     latency = np.asarray(table["latency"])[sensed > began] / 1e6
+    waiting = fed_after(recording / "brakes", began, ended) - set(sensed.tolist())
+    # What has not come out by the end counts with the time it has waited so far: at least that.
+    late = [(ended - moment) * 1e3 for moment in waiting for _ in range(HARD_ROWS)]
+    latency = np.concatenate([latency, late])
     soft = next(one for one in outcome.outputs if one.output == "archive")
     return {
         "p50": float(np.percentile(latency, 50)) if len(latency) else float("inf"),
         "p99": float(np.percentile(latency, 99)) if len(latency) else float("inf"),
         "rows": len(latency),
+        "waiting": len(late),
         "soft_rows": soft.tuples,
     }
 
@@ -158,6 +173,7 @@ def main() -> None:
         results[name] = json.loads(done.stdout.splitlines()[-1])
         one = results[name]
         hard = f"hard p50 {one['p50']:8.1f} ms, p99 {one['p99']:8.1f} ms, {one['rows']:,} rows"
+        hard += f" ({one['waiting']:,} still waiting)"
         print(f"{name:9} {hard}; soft {one['soft_rows']:,} rows", flush=True)
     base = results["unloaded"]["p99"]
     edf, fifo = results["edf"]["p99"] / base, results["fifo"]["p99"] / base

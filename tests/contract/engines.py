@@ -85,7 +85,8 @@ def spark_stream(
     )
     running.awaitTermination()
     if lowered.stateful:
-        answer.update(collected(finish_stream(plan, spark, checkpoint)))
+        with finish_stream(plan, spark, checkpoint) as rest:
+            answer.update(collected(rest))
     return answer
 
 

@@ -38,6 +38,12 @@ class Lowered(dict[str, DataFrame]):
         super().__init__()
         self.kept: list[DataFrame] = []
 
+    def keep(self, data: DataFrame) -> DataFrame:
+        """``data``, to be computed once."""
+        kept = data.persist(StorageLevel.MEMORY_AND_DISK)
+        self.kept.append(kept)
+        return kept
+
     def release(self) -> None:
         while self.kept:
             self.kept.pop().unpersist()
@@ -100,7 +106,7 @@ class _Lowering:
             watched = tuple(name for name in self.region.exits if name in self.marked)
             data = run_region(part, dict(self.sources), watched)
             if len(self.region.exits) > 1:
-                data = self._keep(data)
+                data = self.result.keep(data)
             self.frames |= exits(data, {name: self.schemas[name] for name in self.region.exits})
         for name in self.graph.sources:
             if name not in self.frames and self._uses(name):
@@ -149,12 +155,7 @@ class _Lowering:
     def _shared(self, name: str, frame: Frame) -> Frame:
         if self._uses(name) < 2:
             return frame
-        return frame.with_data(self._keep(frame.data))
-
-    def _keep(self, data: DataFrame) -> DataFrame:
-        kept = data.persist(StorageLevel.MEMORY_AND_DISK)
-        self.result.kept.append(kept)
-        return kept
+        return frame.with_data(self.result.keep(frame.data))
 
     # ---------------------------------------------------------------- marks
 

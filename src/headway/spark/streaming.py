@@ -50,7 +50,7 @@ from headway.spark.lowering.tagged import (
     tagged_sources,
 )
 from headway.spark.lowering.types import plain_row, to_plain
-from headway.spark.plan import given_sources
+from headway.spark.plan import Lowered, given_sources
 from headway.spark.regions import keeps_state, part_with, region_of
 from headway.spark.vehicle_stream import Held, VehicleStream
 
@@ -245,7 +245,7 @@ def finish_stream(
     checkpoint: str,
     *,
     outputs: Collection[str] | None = None,
-) -> dict[str, DataFrame]:
+) -> Lowered:
     """What still waits in the state of a stream whose input has ended: open windows close, timers
     run out. The stream must have stopped; ``plan`` and ``outputs`` are those it was started with.
 
@@ -282,5 +282,9 @@ def finish_stream(
                 stream.restore(json.loads(state))
                 yield from tables(vehicle, stream.finish(), lengths)
 
+    result = Lowered()
     data = states.mapInArrow(run, exit_schema(lengths))
-    return {name: frame.output() for name, frame in exits(data, leaving).items()}
+    if len(leaving) > 1:
+        data = result.keep(data)
+    result.update((name, frame.output()) for name, frame in exits(data, leaving).items())
+    return result
