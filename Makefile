@@ -44,7 +44,7 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	  --constraint constraints.txt --editable '.[spark,plot,optimal,can,kafka,dev]'
 	@touch $@
 
-demo: $(STAMP) ## compile and explain the collision-warning example, results in build/demo
+demo: $(STAMP) ## compile, run and compare the collision-warning example, results in build/demo
 	@echo "== On fast ECUs and CAN FD every deadline can be promised:"
 	$(BIN)/headway compile $(DEMO)/query.yaml --vehicle $(DEMO)/vehicle_modern.yaml --out build/demo/modern
 	@echo
@@ -52,10 +52,20 @@ demo: $(STAMP) ## compile and explain the collision-warning example, results in 
 	$(BIN)/headway compile $(DEMO)/query.yaml --vehicle $(DEMO)/vehicle.yaml --out build/demo/paper; \
 	code=$$?; test $$code -eq 1 || { echo "expected exit code 1, got $$code" >&2; exit 1; }
 	@echo
-	@echo "Open build/demo/modern/plan.html and build/demo/paper/plan.html in a browser."
+	@echo "== A recorded drive on the vehicle engine, with S-EDF and with FIFO+:"
+	$(BIN)/headway run build/demo/modern/plan.json --engine vehicle --policy s-edf \
+	  --input $(DEMO)/recording --output build/demo/s-edf --trace --force
+	$(BIN)/headway run build/demo/modern/plan.json --engine vehicle --policy fifo+ \
+	  --input $(DEMO)/recording --output build/demo/fifo --force; \
+	code=$$?; test $$code -le 1 || exit $$code
+	@echo
+	@echo "== The same query on Spark gives the same tuples:"
+	$(BIN)/headway compare $(DEMO)/query.yaml --input $(DEMO)/recording
+	@echo
+	@echo "Open build/demo/modern/plan.html in a browser, build/demo/s-edf/trace.perfetto.json in Perfetto."
 
-test: $(STAMP) ## run the whole test suite
-	$(BIN)/python -m pytest
+test: $(STAMP) ## run the whole test suite, in two processes; the Spark tests share one of them
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(STAMP) ## check style, types and the import layers
 	$(BIN)/ruff check .

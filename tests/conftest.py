@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+MINUTES = (
+    "tests/spark/test_kills.py",
+    "tests/spark/test_disturbed.py",
+    "tests/spark/test_cluster.py",
+)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One session for all tests: starting one takes seconds, and a process has only one Spark."""
@@ -22,7 +30,12 @@ def spark() -> Iterator[SparkSession]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need Spark, so that ``-m "not spark"`` is the quick run."""
+    """Marks the tests that need Spark, so that ``-m "not spark"`` is the quick run, and keeps them
+    in one process when there are several: they share a session."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if "spark" in getattr(item, "fixturenames", ()) or "tests/spark/" in item.nodeid:
             item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        if any(name in item.nodeid for name in MINUTES) and "HEADWAY_SLOW" not in os.environ:
+            reason = "starts clusters or kills runs for minutes: set HEADWAY_SLOW=1 to run it"
+            item.add_marker(pytest.mark.skip(reason=reason))

@@ -34,6 +34,12 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", place], check=True)
 
 
+def fill(path: Path) -> None:
+    with path.open("wb", buffering=0) as filler:
+        while True:
+            filler.write(b"x" * 1024)
+
+
 @pytest.mark.timeout(600)
 def test_a_full_disk_stops_the_stream_and_the_same_command_goes_on(
     spark: SparkSession, tiny_disk: Path, tmp_path: Path
@@ -50,12 +56,8 @@ def test_a_full_disk_stops_the_stream_and_the_same_command_goes_on(
     assert (done := headway(*command)).exit_code == 0, done.output
     before = rows(tiny_disk / "out")
     shutil.move(tmp_path / "last.parquet", last)
-    with (
-        (tiny_disk / "filler").open("wb", buffering=0) as filler,
-        pytest.raises(OSError, match="28"),
-    ):
-        while True:
-            filler.write(b"x" * 1024)
+    with pytest.raises(OSError, match="No space left"):
+        fill(tiny_disk / "filler")
     stopped = headway(*command)
     assert stopped.exit_code == 2, stopped.output
     assert "disk" in stopped.output
@@ -72,7 +74,7 @@ def test_a_full_disk_stops_the_stream_and_the_same_command_goes_on(
 def test_ctrl_c_stops_cleanly_and_shows_the_numbers(tmp_path: Path) -> None:
     case = Case("hello", tmp_path / "case", pieces=4)
     case.cut()
-    command = [
+    command: list[str | Path] = [
         sys.executable, "-m", "headway.cli", "run", HELLO, "--mode", "stream", "--late-ok",
         "--master", "local[2]", "--input", case.recording, "--output", tmp_path / "out",
     ]  # fmt: skip
