@@ -5,7 +5,7 @@ micro-batch. The whole process group gets SIGKILL, in turn at a random moment an
 output file has appeared, before Spark has committed the batch; then the same command runs again.
 At the end every output must equal the undisturbed run's, row for row.
 
-    python benchmarks/kill_spark.py [--kills 21] [--pieces 24] [--seed 0]
+    python benchmarks/kill_spark.py [--kills 21] [--pieces 24] [--seed 0] [--cases hello,…]
 """
 
 from __future__ import annotations
@@ -85,7 +85,11 @@ class Case:
 
     def finish(self, output: Path) -> None:
         process = self.start(output)
-        code = process.wait(PATIENCE_S)
+        try:
+            code = process.wait(PATIENCE_S)
+        finally:
+            if process.poll() is None:
+                kill(process)
         if code:
             log = (self.folder / "log.txt").read_text()
             raise SystemExit(f"{self.example}: exit {code}: {log}")
@@ -180,14 +184,17 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=21, help="in all, shared by the cases")
     parser.add_argument("--pieces", type=int, default=24)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cases", default=",".join(CASES))
     options = parser.parse_args()
     random = Random(options.seed)
+    cases = options.cases.split(",")
     hits: dict[str, int] = {}
     with tempfile.TemporaryDirectory(prefix="headway-kills-") as scratch:
-        for example, what in CASES.items():
+        for example in cases:
+            what = CASES[example]
             case = Case(example, Path(scratch) / example, options.pieces)
             case.folder.mkdir()
-            for hit in run_case(case, -(-options.kills // len(CASES)), random):
+            for hit in run_case(case, -(-options.kills // len(cases)), random):
                 print(f"{example} ({what}): {hit}", flush=True)
                 hits[hit] = hits.get(hit, 0) + 1
     kinds = ("at random", "before commit", "after commit")

@@ -29,6 +29,11 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+def pytest_configure() -> None:
+    """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all."""
+    os.environ.pop("COLUMNS", None)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that need Spark, so that ``-m "not spark"`` is the quick run, and keeps them
     in one process when there are several: they share a session."""
