@@ -66,6 +66,10 @@ class SparkOptions:
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
                 raise InputError(f"{name} is for --mode stream; a batch replays all there is")
+        of_batch = {"--format": self.format != "parquet", "--option": bool(self.options)}
+        for name, used in of_batch.items():
+            if used and self.mode is SparkMode.STREAM:
+                raise InputError(f"{name} is for --mode batch; a stream writes Parquet")
 
     @property
     def data(self) -> dict[str, Any]:
@@ -84,6 +88,8 @@ def run_spark(
     json: bool,
 ) -> None:
     """Runs, writes and shows; exit code 1 where a hard output missed a deadline it could keep."""
+    if force and options.mode is SparkMode.STREAM:
+        raise InputError("--force is for --mode batch; a stream goes on where its output ends")
     prepared = runnable_plan(query, vehicle, zero_cost=True)
     check_master(options.master)
     with prepared.placing():
