@@ -51,15 +51,15 @@ class Submission:
         return " ".join(shlex.quote(part) for part in self.command)
 
 
-def package(plan: Plan) -> bytes:
-    """The zip; the same plan gives the same bytes."""
+def package(plan: Plan | None) -> bytes:
+    """The zip, without a plan Headway alone; the same plan gives the same bytes."""
     root = Path(headway.__file__).parent
     entries = {
         f"headway/{path.relative_to(root).as_posix()}": path.read_bytes()
         for path in root.rglob("*")
         if path.suffix in (".py", ".properties") and "__pycache__" not in path.parts
     }
-    own = modules_of(set(user_modules(plan))).entries()
+    own = modules_of(set(user_modules(plan))).entries() if plan is not None else {}
     entries |= {name: content for name, content in own.items() if not name.startswith("headway/")}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -68,8 +68,8 @@ def package(plan: Plan) -> bytes:
     return buffer.getvalue()
 
 
-def ship(spark: SparkSession, plan: Plan, folder: Path) -> None:
-    """Gives Headway and the user's modules to the Pythons of a cluster; spark-submit may have."""
+def ship(spark: SparkSession, plan: Plan | None, folder: Path) -> None:
+    """Gives Headway and the plan's modules to the Pythons of a cluster; spark-submit may have."""
     given = spark.sparkContext.getConf().get("spark.submit.pyFiles", "") or ""
     if any(name.endswith(f"/{ZIP}") for name in given.split(",")):
         return

@@ -11,6 +11,7 @@ from headway.cli.commands.compile import compile_
 from headway.cli.commands.fleet import fleet
 from headway.cli.commands.loadtest import loadtest
 from headway.cli.commands.policies import policies
+from headway.cli.commands.reproduce import reproduce
 from headway.cli.commands.run import run
 from headway.cli.commands.schedule import schedule
 from headway.cli.commands.schema import schema
@@ -26,6 +27,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "build": build,
     "schedule": schedule,
     "loadtest": loadtest,
+    "reproduce": reproduce,
     "policies": policies,
     "schema": schema,
 }

@@ -1,0 +1,130 @@
+"""``headway reproduce``: every figure and table of the papers, ours beside theirs."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+
+from headway.cli.exit_codes import ExitCode
+from headway.cli.outputs import write_files
+from headway.cli.progress import progress
+from headway.cli.screen import heading, sentence, show, table, write, write_problem
+from headway.experiments.cell_store import CellStore
+from headway.experiments.reproduce import Reproduced, Reproduction, prepare
+from headway.experiments.reproduce import reproduce as run_studies
+from headway.experiments.run_cells import run_here, run_on_spark
+from headway.experiments.studies import STUDIES, study_named
+from headway.experiments.study import Study
+from headway.report import study_tables
+from headway.report.study_page import study_page
+from headway.spark.masters import check_master, is_local
+from headway.spark.session import owned_session
+from headway.spark.submit import ship
+
+REPORT, VERDICTS = "report.html", "verdicts.json"
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[all|NAME…]", help="which studies")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="show the studies and stop")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="smaller grids: minutes instead of an hour")
+    ] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="where rows and report go")] = Path(
+        "build/reproduce"
+    ),
+    master: Annotated[
+        str, typer.Option(metavar="URL", help="local[*], spark://HOST:PORT, yarn, k8s://…")
+    ] = "local[*]",
+    plain: Annotated[
+        bool, typer.Option("--plain", help="one cell after the other in this process, no Spark")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="throw away cells computed by another version")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="print the verdicts as JSON instead of tables")
+    ] = False,
+) -> None:
+    """Run the papers' studies again and show ours beside theirs.
+
+    \b
+    Example:
+      headway reproduce --list
+      headway reproduce basic --quick --out build/reproduce
+
+    The cells of all studies run as one Spark job. A finished cell is kept: after a kill, the same
+    command goes on where it stopped, and the rows are the same, byte for byte.
+
+    Writes report.html (one file, no network needed), verdicts.json, and for each study
+    rows.parquet.
+
+    Exit code: 0 fine, 1 a cell failed, 2 bad input.
+    """
+    studies = _chosen(names or ["all"])
+    if list_:
+        _list(studies, json=json)
+        return
+    if not plain:
+        check_master(master)
+    store = CellStore(out.absolute())
+    store.open(force=force)
+    found = _run(prepare(store, studies, quick=quick), master, plain=plain, shown=not json)
+    command = "headway reproduce " + " ".join(names or ["all"]) + (" --quick" if quick else "")
+    verdicts = json_format.dumps(study_tables.data(found), indent=2, ensure_ascii=False) + "\n"
+    page = study_page(found, command, quick=quick)
+    write_files(out, {REPORT: page, VERDICTS: verdicts})
+    if json:
+        write(verdicts)
+    else:
+        show(_explained(found, out))
+    failed = [cell for one in found for cell in one.failed]
+    for cell in failed:
+        write_problem(f"study {cell.study}, cell {cell.cell}: {cell.error}")
+    if failed:
+        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+
+
+def _chosen(names: Sequence[str]) -> list[Study]:
+    if "all" in names:
+        return list(STUDIES.values())
+    return [study_named(name) for name in dict.fromkeys(names)]
+
+
+def _run(reproduction: Reproduction, master: str, *, plain: bool, shown: bool) -> list[Reproduced]:
+    count = len(reproduction.missing)
+    with progress(count, shown=shown, unit="cells", step=1) as advance:
+        if plain or not count:
+            return run_studies(reproduction, run_here, advance)
+        with (
+            owned_session(master, "headway reproduce") as spark,
+            TemporaryDirectory(prefix="headway-") as scratch,
+        ):
+            if not is_local(master):
+                ship(spark, None, Path(scratch))
+            return run_studies(
+                reproduction,
+                lambda store, works, tell: run_on_spark(spark, store, works, tell),
+                advance,
+            )
+
+
+def _list(studies: Sequence[Study], *, json: bool) -> None:
+    if json:
+        listed: list[dict[str, Any]] = [study_tables.described(study) for study in studies]
+        write(json_format.dumps(listed, indent=2, ensure_ascii=False) + "\n")
+    else:
+        show([table(study_tables.studies(studies))])
+
+
+def _explained(found: Sequence[Reproduced], out: Path) -> list[Any]:
+    parts: list[Any] = [heading("The papers' figures and tables, ours beside theirs")]
+    parts += [table(study_tables.verdicts(found)), sentence(study_tables.summary(found))]
+    return [*parts, f"wrote {out / REPORT}"]

@@ -1,0 +1,114 @@
+"""Where finished cells lie: one Parquet file each, whole or not there, so that a study that was
+killed goes on where it stopped.
+
+    DIR/headway.json            which code computed the cells
+    DIR/STUDY/cells/KEY.parquet rows of one cell
+    DIR/STUDY/rows.parquet      all rows in the order of the grid
+
+Whoever runs a cell writes its file under another name and renames it. The merged file depends on
+the rows alone: not on how many ran at once, nor on what was killed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import headway
+from headway.errors import FileError, Place, Problem
+from headway.experiments.study import CellWork, Row
+
+CODE_FILE = "headway.json"
+
+
+@cache
+def code_fingerprint() -> str:
+    """Of every source file of the package: rows of other code must not be mixed with ours."""
+    root = Path(headway.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class CellStore:
+    """The folder of finished cells."""
+
+    folder: Path
+
+    def open(self, *, force: bool = False) -> None:
+        """Makes the folder; refuses one whose cells were computed by other code, unless ``force``
+        throws those away."""
+        mark = self.folder / CODE_FILE
+        try:
+            if mark.exists():
+                found = json.loads(mark.read_text(encoding="utf-8")).get("code")
+                if found == code_fingerprint():
+                    return
+                if not force:
+                    raise FileError(
+                        Problem(
+                            "the cells in this folder were computed by another version of Headway",
+                            place=Place(str(self.folder)),
+                            want="name another folder with --out, or throw them away with --force",
+                        )
+                    )
+                for cells in self.folder.glob("*/cells"):
+                    shutil.rmtree(cells)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write_whole(mark, json.dumps({"code": code_fingerprint()}).encode())
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise FileError(
+                Problem(f"cannot be used: {reason}", place=Place(str(self.folder)))
+            ) from None
+
+    def path(self, work: CellWork) -> Path:
+        return self.folder / work.study / "cells" / f"{work.key}.parquet"
+
+    def finished(self, work: CellWork) -> bool:
+        return self.path(work).exists()
+
+    def missing(self, works: Iterable[CellWork]) -> list[CellWork]:
+        return [work for work in works if not self.finished(work)]
+
+    def write(self, work: CellWork, rows: Sequence[Row]) -> None:
+        """The cell's file: whole, or not there."""
+        path = self.path(work)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        pq.write_table(_table(rows), part)
+        part.replace(path)
+
+    def merge(self, study: str, works: Sequence[CellWork]) -> list[Row]:
+        """All rows of finished cells, in the order of the grid, also written to rows.parquet."""
+        tables = [pq.read_table(self.path(work)) for work in works]
+        filled = [table for table in tables if table.num_rows]
+        merged = pa.concat_tables(filled, promote_options="permissive") if filled else pa.table({})
+        target = self.folder / study / "rows.parquet"
+        part = target.with_suffix(".part")
+        pq.write_table(merged.combine_chunks(), part)
+        part.replace(target)
+        rows: list[Row] = merged.to_pylist()
+        return rows
+
+
+def _table(rows: Sequence[Row]) -> pa.Table:
+    return pa.Table.from_pylist([dict(row) for row in rows])
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    part = path.with_suffix(".part")
+    part.write_bytes(content)
+    part.replace(path)

@@ -1,0 +1,80 @@
+"""A study of the papers: parameters, how one cell of its grid is run, what the rows show.
+
+A new study is one file in :mod:`headway.experiments.studies` that defines ``STUDY``, and a line in
+its registry. Cells are small mappings that can be written as JSON, so that any process on any
+machine can run one; a row is one tidy observation. A cell's rows depend on the cell alone: no
+clock, no state, no order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headway.experiments.findings import Findings
+
+Scalar = bool | int | float | str | None
+Cell = Mapping[str, Scalar]
+Row = Mapping[str, Scalar]
+
+
+class Paper(StrEnum):
+    """The four papers, by the names they have in the documentation."""
+
+    S_EDF = "S-EDF"
+    AEDSMS = "AEDSMS"
+    ROP_EDF = "ROP-EDF"
+    HVLB_CC = "HVLB_CC"
+    NONE = "beyond the papers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """``cells(quick)`` is the grid; ``run`` gives the rows of one cell; ``analyse`` takes the rows
+    of all cells in the order of the grid."""
+
+    name: str
+    paper: Paper
+    figures: tuple[str, ...]
+    title: str
+    seconds: int
+    """about, for the whole grid on two cores"""
+    cells: Callable[[bool], Sequence[Cell]]
+    run: Callable[[Cell], Sequence[Row]]
+    analyse: Callable[[Sequence[Row]], Findings]
+    seed: int | None = None
+    """None where nothing is random"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellWork:
+    """One cell of one study, as it is sent to whoever runs it."""
+
+    study: str
+    place: int
+    """in the study's grid"""
+    cell: str
+    """as JSON, keys sorted"""
+
+    @property
+    def key(self) -> str:
+        """The name of the cell's file: what it is, not where it stands in the grid."""
+        return hashlib.sha256(f"{self.study} {self.cell}".encode()).hexdigest()[:20]
+
+    def parameters(self) -> Cell:
+        parsed: Cell = json.loads(self.cell)
+        return parsed
+
+
+def works_of(study: Study, *, quick: bool) -> list[CellWork]:
+    """The study's cells in the order of its grid."""
+    works = [
+        CellWork(study=study.name, place=place, cell=json.dumps(dict(cell), sort_keys=True))
+        for place, cell in enumerate(study.cells(quick))
+    ]
+    if len({work.key for work in works}) != len(works):
+        raise ValueError(f"study {study.name}: two cells are the same")
+    return works

@@ -1,0 +1,164 @@
+"""The report of a reproduction: one self-contained page, all verdicts at a glance first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headway.experiments.findings import (
+    BarChart,
+    BoxPlot,
+    Claim,
+    Grid,
+    LineChart,
+    Picture,
+    Timeline,
+    Verdict,
+)
+from headway.experiments.reproduce import Reproduced
+from headway.experiments.study import Paper
+from headway.report.chart_frame import CHART_CSS
+from headway.report.charts import bar_chart, box_plot, line_chart, timeline
+from headway.report.html import escaped, page
+from headway.report.study_style import STUDY_CSS
+from headway.report.study_tables import duration, figures, tally
+
+MARKS = {
+    Verdict.EQUAL: ("=", "equal"),
+    Verdict.SAME: ("≈", "same"),
+    Verdict.DIFFERS: ("≠", "differs"),
+    Verdict.BEYOND: ("+", "beyond"),
+}
+"""the sign and the class of a verdict: never colour alone"""
+TITLES = {
+    Paper.S_EDF: "S-EDF: scheduling with deadlines at run time",
+    Paper.AEDSMS: "AEDSMS: the whole system, on the road",
+    Paper.ROP_EDF: "ROP-EDF: when more is asked for than there is",
+    Paper.HVLB_CC: "HVLB_CC: placing tasks before the car drives",
+    Paper.NONE: "Beyond the papers",
+}
+
+
+def study_page(found: Sequence[Reproduced], command: str, *, quick: bool) -> str:
+    """The whole document."""
+    title = "The papers' figures, run again"
+    body = [
+        f"<h1>{title}</h1>",
+        f'<p class="muted">Made by <code>{escaped(command)}</code>'
+        + (": small grids, so spreads are wide." if quick else ".")
+        + "</p>",
+        _tally(found),
+        _glance(found),
+        *(_paper(paper, [one for one in found if one.study.paper is paper]) for paper in Paper),
+    ]
+    return page(title, body, css=CHART_CSS + STUDY_CSS)
+
+
+def _tally(found: Sequence[Reproduced]) -> str:
+    counts = "".join(
+        f'<li class="{MARKS[verdict][1]}"><b>{count}</b> {escaped(verdict.value)}</li>'
+        for verdict, count in tally(found).items()
+    )
+    failed = sum(one.findings is None for one in found)
+    broken = f'<li class="differs"><b>{failed}</b> failed</li>' if failed else ""
+    return f'<ul class="tally">{counts}{broken}</ul>'
+
+
+def _glance(found: Sequence[Reproduced]) -> str:
+    """Every claim as a small mark under its study, each a link."""
+    lines = []
+    for one in found:
+        marks = (
+            "".join(
+                f'<a class="mark {MARKS[claim.verdict][1]}" href="#{one.study.name}-{place}" '
+                f'title="{escaped(claim.figure)}: {escaped(claim.published)}">'
+                f"{MARKS[claim.verdict][0]}</a>"
+                for place, claim in enumerate(one.findings.claims)
+            )
+            if one.findings
+            else '<span class="mark differs">!</span>'
+        )
+        lines.append(
+            f'<tr><th scope="row"><a href="#{one.study.name}">{escaped(one.study.name)}</a></th>'
+            f"<td>{escaped(figures(one.study))}</td><td>{marks}</td></tr>"
+        )
+    return (
+        '<nav class="glance" aria-label="all verdicts"><table><thead><tr><th>study</th>'
+        f"<th>shows</th><th>verdicts</th></tr></thead><tbody>{''.join(lines)}</tbody></table></nav>"
+    )
+
+
+def _paper(paper: Paper, found: Sequence[Reproduced]) -> str:
+    if not found:
+        return ""
+    return f"<h2>{escaped(TITLES[paper])}</h2>" + "".join(_study(one) for one in found)
+
+
+def _study(one: Reproduced) -> str:
+    study = one.study
+    seed = "nothing is random" if study.seed is None else f"seed {study.seed}"
+    head = (
+        f'<section class="study" id="{study.name}"><h3>{escaped(study.title)}</h3>'
+        f'<p class="muted">{escaped(figures(study))} · <code>headway reproduce {study.name}</code>'
+        f" · {seed} · {one.cells:,} cells · about {duration(study.seconds)}</p>"
+    )
+    if one.findings is None:
+        told = "".join(
+            f"<li><code>{escaped(cell.cell)}</code>: {escaped(cell.error)}</li>"
+            for cell in one.failed[:5]
+        )
+        return (
+            f'{head}<p class="differs">{len(one.failed)} cells failed:</p><ul>{told}</ul></section>'
+        )
+    claims = "".join(_claim(study.name, place, c) for place, c in enumerate(one.findings.claims))
+    pictures = "".join(_picture(picture) for picture in one.findings.pictures)
+    return (
+        f'{head}<div class="claims">{claims}</div><div class="pictures">{pictures}</div></section>'
+    )
+
+
+def _claim(study: str, place: int, claim: Claim) -> str:
+    sign, kind = MARKS[claim.verdict]
+    why = f'<p class="why">{escaped(claim.why)}</p>' if claim.why else ""
+    published = (
+        f"<dt>published</dt><dd>{escaped(claim.published)}</dd>"
+        if claim.verdict is not Verdict.BEYOND
+        else f"<dt>asked</dt><dd>{escaped(claim.published)}</dd>"
+    )
+    return (
+        f'<article class="claim {kind}" id="{study}-{place}"><header>{escaped(claim.figure)} '
+        f'<span class="badge"><span aria-hidden="true">{sign}</span> '
+        f"{escaped(claim.verdict.value)}</span></header>"
+        f"<dl>{published}<dt>ours</dt><dd>{escaped(claim.ours)}</dd></dl>{why}</article>"
+    )
+
+
+def _picture(picture: Picture) -> str:
+    if isinstance(picture, Grid):
+        return _grid(picture)
+    note = f" {escaped(picture.note)}" if picture.note else ""
+    return (
+        f"<figure>{svg_of(picture)}<figcaption><b>{escaped(picture.title)}</b>{note}"
+        "</figcaption></figure>"
+    )
+
+
+def svg_of(picture: LineChart | BarChart | BoxPlot | Timeline) -> str:
+    """The drawing of a picture that is no table."""
+    if isinstance(picture, LineChart):
+        return line_chart(picture)
+    if isinstance(picture, BarChart):
+        return bar_chart(picture)
+    if isinstance(picture, BoxPlot):
+        return box_plot(picture)
+    return timeline(picture)
+
+
+def _grid(grid: Grid) -> str:
+    head = "".join(f'<th scope="col">{escaped(header)}</th>' for header in grid.headers)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in grid.rows
+    )
+    return (
+        f'<div class="scroll grid"><table><caption>{escaped(grid.title)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
