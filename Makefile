@@ -41,7 +41,7 @@ $(BIN)/python:
 
 $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt --editable '.[spark,plot,optimal,can,kafka,dev]'
+	  --constraint constraints.txt --editable '.[spark,plot,optimal,can,mdf,mcap,kafka,sumo,cam,dev]'
 	@touch $@
 
 demo: $(STAMP) ## compile, run and compare the collision-warning example, results in build/demo

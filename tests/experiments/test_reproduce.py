@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from headway.experiments.reproduce import prepare, reproduce
 from headway.experiments.run_cells import run_here, run_on_spark
 from headway.experiments.studies import STUDIES, study_named
 from headway.experiments.study import Cell, Paper, Row, Study, works_of
+from headway.spark.cells import run_pieces
 
 BASIC = STUDIES["basic"]
 
@@ -67,7 +69,7 @@ def test_spark_and_one_process_give_the_same_bytes(spark: SparkSession, tmp_path
         done += 1
 
     prepared = prepare(store, [BASIC], quick=True)
-    (found,) = reproduce(prepared, lambda *rest: run_on_spark(spark, *rest), advance)
+    (found,) = reproduce(prepared, partial(run_on_spark, partial(run_pieces, spark)), advance)
     assert rows_file(tmp_path / "spark") == undisturbed(tmp_path / "plain")
     assert done == found.cells == found.computed == len(BASIC.cells(True))
 

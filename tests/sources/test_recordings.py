@@ -152,7 +152,7 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         read_recording(tmp_path, sources("car"))
     assert str(raised.value) == (
         f"{tmp_path}: no file for source 'car'; got cat.csv; "
-        "write car.parquet, car.csv, car.jsonl, car.can"
+        "write car.parquet, car.csv, car.jsonl, car.can, car.yaml"
     )
     with pytest.raises(FileError, match="there is no such folder"):
         read_recording(tmp_path / "none", sources("car"))

@@ -11,19 +11,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from headway.experiments.cell_store import CellStore
 from headway.experiments.studies import study_named
 from headway.experiments.study import CellWork
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 LOOK_S = 0.5
 """between two looks at how many files of cells there are"""
 
 Advance = Callable[[], None]
+RunPieces = Callable[[Callable[[str], str], Sequence[str]], list[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +56,13 @@ def run_here(store: CellStore, works: Sequence[CellWork], advance: Advance) -> l
 
 
 def run_on_spark(
-    spark: SparkSession, store: CellStore, works: Sequence[CellWork], advance: Advance
+    run_pieces: RunPieces, store: CellStore, works: Sequence[CellWork], advance: Advance
 ) -> list[CellDone]:
-    """All cells as one job. The folder must be reachable under its path from every worker."""
-    from headway.spark.cells import run_pieces
-
+    """All cells as one job: ``run_pieces`` is :func:`headway.spark.cells.run_pieces` in a session.
+    The folder must be reachable under its path from every worker."""
     with _watched(store, works, advance):
         told = run_pieces(
-            spark, partial(_piece, str(store.folder)), [json.dumps(asdict(work)) for work in works]
+            partial(_piece, str(store.folder)), [json.dumps(asdict(work)) for work in works]
         )
     return [CellDone(**json.loads(text)) for text in told]
 

@@ -17,14 +17,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from headway.errors import DataError, Place, Problem
 from headway.model.schema import Schema
 from headway.sources.can import CanDecoder
 from headway.sources.can_logs import find_logs, read_frames
 from headway.sources.can_mapping import CanMapping
-from headway.sources.record import Record, parse_time, unreadable
+from headway.sources.pointer import Pointer, load_pointer
+from headway.sources.record import Record
 
 KEYS = ("log", "dbc", "bus", "messages", "columns", "vehicle", "start")
 
@@ -46,50 +44,24 @@ def read_logs(logs: list[Path], decoder: CanDecoder) -> Iterator[Record]:
 
 def load_can_file(path: Path) -> tuple[Path, CanMapping]:
     """The log and the mapping of a ``.can`` file; FileError or DataError."""
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise unreadable(path, error) from None
-    if not isinstance(data, dict):
-        raise _wrong(path, "", "a mapping", data)
-    return _path(path, data, "log"), mapping_of(data, path)
+    pointer = load_pointer(path)
+    return pointer.file("log"), mapping_of(pointer.data, path)
 
 
 def mapping_of(data: Mapping[str, Any], path: Path) -> CanMapping:
     """What the keys say; ``path`` is the file they stand in. DataError if one is wrong."""
-    if unknown := [str(key) for key in data if key not in KEYS]:
-        raise _wrong(path, unknown[0], f"one of {', '.join(KEYS)}", unknown[0])
-    columns = data.get("columns")
-    if not isinstance(columns, dict) or not all(isinstance(v, str) for v in columns.values()):
-        raise _wrong(path, "columns", "a signal for each column", columns)
+    pointer = Pointer(path, data)
+    pointer.only(KEYS)
     messages = data.get("messages", ["*"])
     messages = messages if isinstance(messages, list) else [messages]
-    bus, vehicle = data.get("bus"), data.get("vehicle")
+    bus = data.get("bus")
     if bus is not None and type(bus) is not int:
-        raise _wrong(path, "bus", "a whole number", bus)
-    try:
-        start = parse_time(str(data.get("start", 0)))
-    except ValueError:
-        raise _wrong(path, "start", "a time, ISO 8601 or microseconds", data["start"]) from None
+        raise pointer.wrong("bus", "a whole number", bus)
     return CanMapping(
-        dbc=_path(path, data, "dbc"),
-        columns=tuple((str(column), signal) for column, signal in columns.items()),
+        dbc=pointer.file("dbc"),
+        columns=tuple(pointer.columns().items()),
         messages=tuple(str(message) for message in messages),
         bus=bus,
-        vehicle=None if vehicle is None else str(vehicle),
-        start=start,
-    )
-
-
-def _path(path: Path, data: Mapping[str, Any], key: str) -> Path:
-    value = data.get(key)
-    if not isinstance(value, str):
-        raise _wrong(path, key, "a path", value)
-    return path.parent / value
-
-
-def _wrong(path: Path, at: str, want: str, got: object) -> DataError:
-    place = Place(str(path))
-    return DataError(
-        Problem("not right", place=place, at=at, got=f"{got!r:.80}", want=f"want {want}")
+        vehicle=pointer.text("vehicle"),
+        start=pointer.time("start") or 0,
     )

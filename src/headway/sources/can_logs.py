@@ -3,14 +3,14 @@ folders in the layout of comma2k19, with NumPy arrays ``t``, ``address``, ``data
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from headway.errors import EnvironmentMissing, FileError, Place, Problem
+from headway.errors import FileError, Place, Problem
+from headway.sources import optional
 from headway.sources.record import unreadable
 
 SUFFIXES = (".asc", ".blf", ".csv", ".log", ".trc")
@@ -32,13 +32,8 @@ class CanFrame(NamedTuple):
 
 
 def needed(module: str, package: str) -> Any:
-    """An optional package, or EnvironmentMissing."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise EnvironmentMissing(
-            f"Reading CAN logs needs {package}. Install it with: pip install 'headway[can]'"
-        ) from None
+    """A package of the extra ``can``, or EnvironmentMissing."""
+    return optional.needed(module, package, extra="can", reading="CAN logs")
 
 
 def is_log(path: Path) -> bool:

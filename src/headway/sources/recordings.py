@@ -1,5 +1,7 @@
 """Recordings: a folder with one file per source, ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``,
-or ``NAME.can``, which says where in a CAN log the source is (:mod:`headway.sources.can_file`).
+or a file that says where the source is in a file of another kind: ``NAME.can`` in a CAN log
+(:mod:`headway.sources.can_file`), ``NAME.yaml`` in an ASAM MDF 4 measurement or in an MCAP file
+(:mod:`headway.sources.mdf_file`, :mod:`headway.sources.mcap_file`).
 
 Columns: ``timestamp`` (the sensing time), ``arrived_at`` (when it reached the vehicle; without that
 column a tuple arrives when it is sensed), ``vehicle`` (a string, for recordings of a fleet), and
@@ -31,7 +33,29 @@ def read_can(path: Path, schema: Schema) -> Iterator[Record]:
     return read(path, schema)
 
 
-READERS = {".parquet": read_parquet, ".csv": read_csv, ".jsonl": read_jsonl, ".can": read_can}
+def read_pointed(path: Path, schema: Schema) -> Iterator[Record]:
+    """MDF 4 or MCAP, as the file says; what that needs is loaded only when there are some."""
+    from headway.sources.pointer import load_pointer
+
+    pointer = load_pointer(path)
+    if ("mdf" in pointer.data) == ("mcap" in pointer.data):
+        raise pointer.wrong("", "one of the keys mdf, mcap", list(pointer.data))
+    if "mdf" in pointer.data:
+        from headway.sources.mdf_file import read_mdf
+
+        return read_mdf(pointer, schema)
+    from headway.sources.mcap_file import read_mcap
+
+    return read_mcap(pointer, schema)
+
+
+READERS = {
+    ".parquet": read_parquet,
+    ".csv": read_csv,
+    ".jsonl": read_jsonl,
+    ".can": read_can,
+    ".yaml": read_pointed,
+}
 
 
 class Arrival(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -107,11 +108,13 @@ def _run(reproduction: Reproduction, master: str, *, plain: bool, shown: bool) -
             owned_session(master, "headway reproduce") as spark,
             TemporaryDirectory(prefix="headway-") as scratch,
         ):
+            from headway.spark.cells import run_pieces
+
             if not is_local(master):
                 ship(spark, None, Path(scratch))
             return run_studies(
                 reproduction,
-                lambda store, works, tell: run_on_spark(spark, store, works, tell),
+                partial(run_on_spark, partial(run_pieces, spark)),
                 advance,
             )
 

@@ -1,0 +1,77 @@
+"""The car ahead on a real drive (comma2k19): radar tracks and own vehicle to time to collision.
+
+    python benchmarks/bench_recorded_drive.py [--segment DIR] [--plot FILE.svg]
+
+Runs ``examples/collision_warning/car_ahead.yaml`` over it on the vehicle engine (S-EDF, virtual
+time) and compares the car ahead with what the radar says by itself. Costs and variances are not
+fitted to this drive. The segment is found in $HEADWAY_SHARED or ../shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from bench_fusion_error import REPOSITORY, segment_directory
+
+from headway.compile import compile_query
+from headway.experiments.recorded_drive import (
+    agreement,
+    car_ahead,
+    drive,
+    radar_alone,
+    write_recording,
+)
+from headway.files import load_query, load_vehicle
+from headway.model.time import MILLISECOND
+from headway.report.recorded_drive_chart import recorded_drive_svg
+
+EXAMPLE = REPOSITORY / "examples/collision_warning"
+TITLE = "One minute behind real cars: comma2k19 through the collision warning's components"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--segment", type=Path, default=segment_directory())
+    parser.add_argument("--plot", type=Path, default=None)
+    chosen = parser.parse_args()
+    if not chosen.segment.is_dir():
+        sys.exit(
+            f"no recording at {chosen.segment}: name one with --segment, or set HEADWAY_SHARED"
+        )
+    query = load_query(EXAMPLE / "car_ahead.yaml").query
+    plan = compile_query(query, load_vehicle(EXAMPLE / "one_ecu.yaml").vehicle)
+    with tempfile.TemporaryDirectory() as folder:
+        write_recording(Path(folder), chosen.segment, plan)
+        result = drive(Path(folder), plan)
+    for name, record in result.outputs.items():
+        late = record.latencies / MILLISECOND
+        print(
+            f"{name}: {len(record):,} tuples, latency median {np.median(late):.1f} ms, "
+            f"longest {late.max():.1f} ms, {record.misses} missed"
+        )
+    ours, radar = car_ahead(result), radar_alone(chosen.segment)
+    found = agreement(ours, radar)
+    print(
+        f"moments with a car ahead: {found.moments}, {found.both} by the radar alone, too\n"
+        f"distance: median difference {found.distance_median:.2f} m, "
+        f"95 % within {found.distance_95:.2f} m, another car {found.another_car:.1%}\n"
+        f"relative speed: median difference {found.speed_median:.2f} m/s, "
+        f"95 % within {found.speed_95:.2f} m/s"
+    )
+    for name, one in (("fused", ours), ("radar alone", radar)):
+        least = int(np.nanargmin(one.ttc))
+        when = one.time[least] - radar.time[0]
+        print(
+            f"{name}: shortest TTC {one.ttc[least]:.1f} s at {when:.1f} s "
+            f"({one.distance[least]:.1f} m, {one.opening[least]:.1f} m/s)"
+        )
+    if chosen.plot is not None:
+        chosen.plot.write_text(recorded_drive_svg(TITLE, radar, ours), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

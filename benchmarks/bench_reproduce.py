@@ -1,0 +1,65 @@
+"""What Spark costs a study: the same cells in one plain process and on one Spark slot, in turns.
+
+    python benchmarks/bench_reproduce.py [--study NAME] [--cells 12] [--turns 2]
+
+The session is started once and its start is told apart: a study of minutes pays it once. One slot,
+so that both have one core; the goal is below 25 % for cells of a second or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from pyspark.sql import SparkSession
+
+from headway.experiments.cell_store import CellStore
+from headway.experiments.run_cells import CellDone, run_here, run_on_spark
+from headway.experiments.studies import STUDIES, study_named
+from headway.experiments.study import CellWork, works_of
+from headway.spark.cells import run_pieces
+from headway.spark.session import local_session
+
+
+def once(works: list[CellWork], spark: SparkSession | None) -> tuple[float, list[CellDone]]:
+    with tempfile.TemporaryDirectory() as folder:
+        store = CellStore(Path(folder))
+        store.open()
+        start = time.perf_counter()
+        if spark is None:
+            done = run_here(store, works, lambda: None)
+        else:
+            done = run_on_spark(partial(run_pieces, spark), store, works, lambda: None)
+        return time.perf_counter() - start, done
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--study", choices=STUDIES, default="hvlb_lengths")
+    parser.add_argument("--cells", type=int, default=12)
+    parser.add_argument("--turns", type=int, default=2)
+    arguments = parser.parse_args()
+    works = works_of(study_named(arguments.study), quick=False)[: arguments.cells]
+    start = time.perf_counter()
+    spark = local_session(cores=1, app_name="bench_reproduce")
+    once(works[:1], spark)
+    print(f"session and first cell: {time.perf_counter() - start:.1f} s")
+    plain, sparked = [], []
+    for _ in range(arguments.turns):
+        seconds, done = once(works, None)
+        plain.append(seconds)
+        cell = median(one.seconds for one in done)
+        seconds, _ = once(works, spark)
+        sparked.append(seconds)
+        print(f"plain {plain[-1]:.2f} s, Spark {sparked[-1]:.2f} s, a cell {cell:.2f} s")
+    spark.stop()
+    overhead = min(sparked) / min(plain) - 1
+    print(f"{arguments.study}, {len(works)} cells: Spark takes {overhead:+.1%} of the plain time")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""A source in an MCAP file of JSON messages: a YAML file ``NAME.yaml`` says which topic.
+
+    mcap: drive.mcap
+    topic: /radar/tracks
+    columns: {id: id, dx: position.x}   # fields of the message; dots lead into objects
+    each: tracks              # the list in the message of which every entry is a tuple; optional.
+                              # fields that an entry does not have are looked up in the message
+    sensed: header.stamp      # when it was sensed; without it the message's publish time
+    vehicle: KA-HW-1          # optional
+
+A message arrives at its log time. Fields are read by the rules of JSON lines: the first message (or
+entry) names them all, later ones may leave out what is NULL.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from headway.errors import DataError, FileError, Place, Problem, UnsupportedError
+from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema
+from headway.sources import optional
+from headway.sources.jsonl_file import CONVERTERS
+from headway.sources.mcap_fields import Entry, entries, sensing_time
+from headway.sources.pointer import Pointer
+from headway.sources.record import Record, bad_value, unreadable
+
+KEYS = ("mcap", "topic", "columns", "each", "sensed", "vehicle")
+ENCODING = "json"
+MICROSECOND = 1_000
+"""MCAP counts nanoseconds"""
+Found = Generator[tuple[int, Entry, Any], None, None]
+
+
+def read_mcap(pointer: Pointer, schema: Schema) -> Iterator[Record]:
+    """The tuples in order of log time; the file, its topics and the first message are checked at
+    once. ``number`` counts tuples, which gives those of one message an order; errors name the
+    message."""
+    pointer.only(KEYS)
+    path, fields = pointer.file("mcap"), pointer.all_columns(schema, "field")
+    topic, each, sensed = (pointer.text(key) for key in ("topic", "each", "sensed"))
+    if topic is None:
+        raise pointer.wrong("topic", "the name of a topic", None)
+    _check_topic(path, topic)
+    paths = [*fields, *([sensed] if sensed else [])]
+    with closing(_found(path, topic, each)) as found:
+        first = next(found, None)
+    missing = [] if first is None else [name for name in paths if not first[1].has(name)]
+    if first is not None and missing:
+        got, place = ", ".join(first[1].names()[:20]), Place(str(path))
+        raise DataError(
+            Problem(f"messages of {topic} have no field {name!r}", place=place, got=got)
+            for name in missing
+        )
+    return _records(path, schema, topic, each, sensed, fields, pointer.text("vehicle"))
+
+
+def _records(
+    path: Path,
+    schema: Schema,
+    topic: str,
+    each: str | None,
+    sensed: str | None,
+    paths: list[str],
+    vehicle: str | None,
+) -> Iterator[Record]:
+    columns: list[tuple[Field, str, Callable[[Any], Any]]] = [
+        (field, name, CONVERTERS[field.type])
+        for field, name in zip(schema.fields, paths, strict=True)
+    ]
+    stamp = Field(sensed or TIMESTAMP_COLUMN, DataType.TIMESTAMP)
+    for place, (number, entry, message) in enumerate(_found(path, topic, each), start=1):
+        cells: list[Any] = [message.publish_time // MICROSECOND]
+        if sensed is not None:
+            value = entry.value(sensed)
+            try:
+                cells = [sensing_time(value)]
+            except (TypeError, ValueError, KeyError):
+                raise bad_value(path, number, stamp, value) from None
+        for field, name, convert in columns:
+            value = entry.value(name)
+            try:
+                cells.append(None if value is None else convert(value))
+            except (TypeError, ValueError, OverflowError):
+                raise bad_value(path, number, field, value) from None
+        yield Record(message.log_time // MICROSECOND, vehicle, tuple(cells), place)
+
+
+def _found(
+    path: Path, topic: str, each: str | None
+) -> Generator[tuple[int, Entry, Any], None, None]:
+    """Number of the message, what in it becomes a tuple, and the message."""
+    with _reader(path) as reader:
+        messages = reader.iter_messages(topics=[topic], log_time_order=True)
+        for number, (_, _, message) in enumerate(messages, start=1):
+            for entry in entries(message.data, each, Place(str(path), number)):
+                yield number, entry, message
+
+
+def _check_topic(path: Path, topic: str) -> None:
+    with _reader(path) as reader:
+        summary = reader.get_summary()
+        channels = [] if summary is None else list(summary.channels.values())
+    mine = [channel for channel in channels if channel.topic == topic]
+    if not mine:
+        got = ", ".join(sorted({channel.topic for channel in channels})[:30])
+        what = f"there is no topic {topic!r}"
+        raise DataError(Problem(what, place=Place(str(path)), got=got or "no topics"))
+    if odd := sorted({c.message_encoding for c in mine if c.message_encoding != ENCODING}):
+        raise UnsupportedError(
+            Problem(
+                f"messages of {topic} are in {', '.join(odd)}",
+                place=Place(str(path)),
+                want="only json is read: convert the file, or record this topic as json",
+            )
+        )
+
+
+@contextmanager
+def _reader(path: Path) -> Iterator[Any]:
+    """A file without its end, or with a damaged part, is refused whatever the reader trips over."""
+    name, about = "mcap", {"extra": "mcap", "reading": "MCAP files"}
+    mcap = optional.needed("mcap.reader", name, **about)
+    damage = optional.needed("mcap.exceptions", name, **about).McapError
+    broken = optional.needed("mcap.stream_reader", name, **about).CRCValidationError
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise unreadable(path, error) from None
+    try:
+        with file:
+            yield mcap.make_reader(file, validate_crcs=True)
+    # OSError: it looks for the end in front of the beginning.
+    except (damage, broken, OSError, struct.error, UnicodeDecodeError, EOFError) as error:
+        what = f"is no whole MCAP file: cut short or damaged ({type(error).__name__})"
+        want = "the tool 'mcap recover' can save what is there"
+        raise FileError(Problem(what, place=Place(str(path)), got=str(error), want=want)) from None

@@ -1,0 +1,161 @@
+"""The report of `headway reproduce` in a real browser: every kind of picture, every link."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from tests.browser.conftest import Visitor
+
+from headway.experiments.findings import (
+    BarChart,
+    Box,
+    BoxPlot,
+    Findings,
+    Grid,
+    LineChart,
+    Point,
+    Series,
+    Span,
+    Timeline,
+    beyond,
+    numbers,
+    stated,
+)
+from headway.experiments.reproduce import Reproduced
+from headway.experiments.run_cells import CellDone
+from headway.experiments.studies import STUDIES
+from headway.experiments.study import Paper
+from headway.report.study_page import study_page
+
+LINES = LineChart(
+    title="Figure 1: lines",
+    x="load, %",
+    y="misses, %",
+    series=(
+        Series(
+            name="ours <b>",
+            points=tuple(Point(x=x, y=x * x, low=x * x - 1, high=x * x + 2) for x in range(6)),
+        ),
+        Series(name="theirs", points=(Point(x=0, y=1), Point(x=5, y=20)), published=True),
+        Series(name="none", points=()),
+    ),
+)
+BARS = BarChart(
+    title="Figure 2: bars",
+    y="ms",
+    groups=("100 %", "200 %"),
+    bars=("EDF", "FIFO"),
+    values=((1.5, 3.0), (2.0, None)),
+    spread=(((1.0, 2.0), None), (None, None)),
+)
+BOXES = BoxPlot(
+    title="Figure 3: boxes",
+    y="s",
+    boxes=(Box(name="EDF", least=1, lower=2, median=3, upper=4, greatest=6),),
+    limit=2.8,
+)
+LANES = Timeline(
+    title="Figure 4: lanes",
+    x="ms",
+    lanes=(("p1", (Span(start=0, end=4, label="n1"), Span(start=5, end=6, label="n2", kind=1))),),
+)
+GRID = Grid(title="Table 1", headers=("task", "deadline"), rows=(("T1", "30 ms"),))
+EXAMPLE = replace(STUDIES["basic"], name="example", title="All kinds of pictures")
+FOUND = Reproduced(
+    study=EXAMPLE,
+    cells=3,
+    computed=3,
+    seconds=1.0,
+    failed=(),
+    findings=Findings(
+        claims=(
+            numbers("table 1", "30", "30", equal=True),
+            stated("figure 2", "EDF < FIFO", "1.5 < 3", holds=True),
+            stated("figure 3", "no <script>alert(1)</script>", "some", holds=False, why="because"),
+            beyond("figure 4", "how many?", "two"),
+        ),
+        pictures=(LINES, BARS, BOXES, LANES, GRID),
+    ),
+)
+BROKEN = Reproduced(
+    study=replace(EXAMPLE, name="broken", paper=Paper.NONE),
+    cells=2,
+    computed=1,
+    seconds=1.0,
+    failed=(CellDone(study="broken", cell='{"n": 1}', seconds=0.1, error="ValueError: no"),),
+    findings=None,
+)
+PAGE = study_page([FOUND, BROKEN], "headway reproduce example", quick=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_fits_every_width(visitor: Visitor, width: int, scheme: str) -> None:
+    page = visitor.open(PAGE, width=width, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("figure svg.chart").count() == 4
+    assert page.locator("table caption").inner_text() == "Table 1"
+    ink, back = page.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
+    assert (brightness(ink) < brightness(back)) == (scheme == "light")
+
+
+def brightness(colour: str) -> int:
+    """Of `rgb(r, g, b)`."""
+    return sum(int(part) for part in re.findall(r"\d+", colour))
+
+
+def test_every_mark_leads_to_its_claim(visitor: Visitor) -> None:
+    page = visitor.open(PAGE)
+    marks = page.locator("a.mark")
+    assert marks.count() == 4
+    texts = ["published", "published", "published", "asked"]
+    for place, text in enumerate(texts):
+        marks.nth(place).click()
+        target = page.locator(".claim:target")
+        assert target.get_attribute("id") == f"example-{place}"
+        assert target.locator("dt").first.inner_text() == text
+    tally = page.locator(".tally li")
+    assert [tally.nth(i).inner_text().split()[0] for i in range(tally.count())] == ["1"] * 5
+
+
+def test_what_differs_says_why_and_what_failed_is_named(visitor: Visitor) -> None:
+    page = visitor.open(PAGE)
+    assert page.locator(".claim.differs .why").inner_text() == "because"
+    assert "<script>" in page.locator("#example-2 dd").first.inner_text()
+    assert "ValueError: no" in page.locator("#broken").inner_text()
+    assert page.locator(".claim.same .why").count() == 0
+
+
+def test_pictures_tell_their_numbers(visitor: Visitor) -> None:
+    page = visitor.open(PAGE)
+    told = page.evaluate(
+        "[...document.querySelectorAll('svg.chart g>title')].map(t=>t.textContent)"
+    )
+    assert "ours <b>: 2 → 4" in told[0]
+    assert "100 %, FIFO: 3" in told
+    assert "EDF: 1, 2, 3, 4, 6" in told
+    assert "n2: 5 to 6" in told
+    boxes = page.evaluate(
+        """[...document.querySelectorAll('figure svg.chart')].map(svg => {
+             const frame = svg.getBoundingClientRect();
+             return [...svg.querySelectorAll('text')].every(text => {
+               const box = text.getBoundingClientRect();
+               return box.left >= frame.left - 1 && box.right <= frame.right + 1
+                   && box.bottom <= frame.bottom + 1;
+             });
+           })"""
+    )
+    assert boxes == [True] * 4
+
+
+def test_prints_on_white(visitor: Visitor) -> None:
+    page = visitor.open(PAGE, color_scheme="dark")
+    page.emulate_media(media="print")
+    back = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert back == "rgb(255, 255, 255)"
+    fill = page.evaluate("getComputedStyle(document.querySelector('svg.chart .page')).fill")
+    assert fill == "rgb(255, 255, 255)"

@@ -1,0 +1,182 @@
+"""ASAM MDF 4 measurements as sources: channels to columns, and what is wrong is named."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headway.errors import DataError, FileError
+from headway.model.arrival import Rate
+from headway.model.query import Source
+from headway.model.schema import Schema, schema
+from headway.model.time import MILLISECOND
+from headway.sources.mdf_blocks import check_whole
+from headway.sources.recordings import Arrival, read_recording
+
+asammdf = pytest.importorskip("asammdf", reason="asammdf is not installed")
+
+START = 1_767_225_600_000_000
+"""2026-01-01 in microseconds"""
+FIELDS = schema(v="float", gear="string", code="int", ok="boolean")
+POINTER = "mdf: drive.mf4\ncolumns: {v: speed, gear: gear, code: gear, ok: flag}\n"
+
+
+def measurement(path: Path, version: str = "4.10") -> Path:
+    """A fast group of 5 samples with three channels, a slow one of 2 with another 'speed'."""
+    times = np.arange(5) / 10
+    texts = {"val_0": 0, "text_0": b"PARK", "val_1": 1, "text_1": b"DRIVE", "default": b"?"}
+    fast = [
+        asammdf.Signal(
+            np.arange(5, dtype="i2"),
+            times,
+            name="speed",
+            conversion={"a": 0.5, "b": 1.0},
+            invalidation_bits=np.array([0, 0, 1, 0, 0], bool),
+        ),
+        asammdf.Signal(np.array([0, 1, 1, 0, 1], "u1"), times, name="gear", conversion=texts),
+        asammdf.Signal(np.array([1, 0, 1, 0, 1], "u1"), times, name="flag"),
+        asammdf.Signal(np.array([0, 1, 2, np.nan, 0.5]), times, name="halves"),
+    ]
+    slow = [asammdf.Signal(np.array([7.0, 8.0]), times[:2], name="speed")]
+    with asammdf.MDF(version=version) as mdf:
+        mdf.header.start_time = datetime(2026, 1, 1, tzinfo=UTC)
+        mdf.append(fast, comment="fast")
+        mdf.append(slow, comment="slow")
+        mdf.append([asammdf.Signal(np.array([1.0]), times[:1], name="alone")])
+        mdf.save(path, overwrite=True)
+    return path
+
+
+def read(folder: Path, pointer: str, fields: Schema = FIELDS) -> list[Arrival]:
+    (folder / "car.yaml").write_text(pointer, encoding="utf-8")
+    source = Source(name="car", schema=fields, rate=Rate(1, 100 * MILLISECOND), delay=0)
+    return list(read_recording(folder, [source]))
+
+
+def test_channels_become_columns(tmp_path: Path) -> None:
+    measurement(tmp_path / "drive.mf4")
+    assert read(tmp_path, POINTER + "group: fast\nvehicle: A1\n") == [
+        Arrival(START, "car", (START, 1.0, "PARK", 0, True), "A1"),
+        Arrival(START + 100_000, "car", (START + 100_000, 1.5, "DRIVE", 1, False), "A1"),
+        Arrival(START + 200_000, "car", (START + 200_000, None, "DRIVE", 1, True), "A1"),
+        Arrival(START + 300_000, "car", (START + 300_000, 2.5, "PARK", 0, False), "A1"),
+        Arrival(START + 400_000, "car", (START + 400_000, 3.0, "DRIVE", 1, True), "A1"),
+    ]
+
+
+def test_a_group_is_found_by_its_channels_name_or_number(tmp_path: Path) -> None:
+    measurement(tmp_path / "drive.mf4")
+    # only the fast group has both
+    both = read(
+        tmp_path, "mdf: drive.mf4\ncolumns: {v: speed, ok: flag}\n", schema(v="float", ok="int")
+    )
+    assert len(both) == 5
+    for group in ("slow", "1"):
+        pointer = f"mdf: drive.mf4\ncolumns: {{v: speed}}\ngroup: {group}\nstart: 1000\n"
+        found = read(tmp_path, pointer, schema(v="double"))
+        assert [one.row for one in found] == [(1_000, 7.0), (101_000, 8.0)]
+
+
+def test_long_measurements_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headway.sources.mdf_file.RECORDS", 2)
+    test_channels_become_columns(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "fields", "told"),
+    [
+        (
+            "mdf: drive.mf4\ncolumns: {v: sped}",
+            {"v": "double"},
+            "drive.mf4: there is no channel 'sped'; got alone, flag, gear, halves, speed, time",
+        ),
+        (
+            "mdf: drive.mf4\ncolumns: {v: speed}",
+            {"v": "double"},
+            "drive.mf4: several groups have speed; got 0 (fast), 1 (slow); say which: 'group:'",
+        ),
+        (
+            "mdf: drive.mf4\ncolumns: {v: flag, w: alone}",
+            {"v": "double", "w": "double"},
+            "no group has flag, alone together; got flag in 0 (fast); alone in 2 (Python)",
+        ),
+        (
+            "mdf: drive.mf4\ncolumns: {v: speed}\ngroup: medium",
+            {"v": "double"},
+            "no group medium has speed; got speed in 0 (fast), 1 (slow)",
+        ),
+        (
+            "mdf: drive.mf4\ncolumns: {v: halves}",
+            {"v": "int"},
+            "drive.mf4:5: v (halves): a sample is not a value of its column; got 0.5; want int",
+        ),
+        (
+            "mdf: drive.mf4\ncolumns: {w: flag}",
+            {"v": "int"},
+            "column 'v' has no channel; got channels for w",
+        ),
+        (
+            "mdf: drive.mf4\ncolums: {v: flag}",
+            {"v": "int"},
+            "colums: not right; got 'colums'; want one of mdf",
+        ),
+        (
+            "mdf: none.mf4\ncolumns: {v: flag}",
+            {"v": "int"},
+            "none.mf4: cannot be read: No such file",
+        ),
+        (
+            "mdf: a\nmcap: b",
+            {"v": "int"},
+            "not right; got ['mdf', 'mcap']; want one of the keys mdf, mcap",
+        ),
+        (
+            "columns: {v: flag}",
+            {"v": "int"},
+            "not right; got ['columns']; want one of the keys mdf, mcap",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(
+    tmp_path: Path, pointer: str, fields: dict[str, Any], told: str
+) -> None:
+    measurement(tmp_path / "drive.mf4")
+    with pytest.raises((DataError, FileError)) as raised:
+        read(tmp_path, pointer, schema(**fields))
+    assert told in str(raised.value)
+
+
+def test_a_file_without_its_end_is_refused_wherever_it_was_cut(tmp_path: Path) -> None:
+    path = measurement(tmp_path / "drive.mf4")
+    check_whole(path)
+    content = path.read_bytes()
+    for cut in [*range(0, len(content), 97), len(content) - 1]:
+        path.write_bytes(content[:cut])
+        with pytest.raises(FileError, match=r"drive\.mf4: (is cut short|is no MDF file)"):
+            read(tmp_path, POINTER)
+
+
+def test_an_unfinished_file_and_an_old_one_are_refused_by_name(tmp_path: Path) -> None:
+    path = measurement(tmp_path / "drive.mf4")
+    path.write_bytes(path.read_bytes().replace(b"MDF     ", b"UnFinMF ", 1))
+    with pytest.raises(FileError, match=r"was not finished by the tool .* let that tool finalise"):
+        read(tmp_path, POINTER)
+    path.write_bytes(b"MDF     3.30    " + bytes(200))
+    with pytest.raises(FileError, match=r"is not MDF 4; got version 3\.30"):
+        read(tmp_path, POINTER)
+    path.write_bytes(b"##" * 100)
+    with pytest.raises(FileError, match="is no MDF file"):
+        read(tmp_path, POINTER)
+
+
+def test_a_damaged_link_is_told(tmp_path: Path) -> None:
+    path = measurement(tmp_path / "drive.mf4")
+    content = bytearray(path.read_bytes())
+    content[64 + 24] ^= 0x40  # the first link of the header block
+    path.write_bytes(content)
+    with pytest.raises(FileError, match=r"is damaged: there is no block at byte|is cut short"):
+        read(tmp_path, POINTER)
