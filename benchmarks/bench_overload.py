@@ -1,6 +1,6 @@
 """Overload: jobs a second against SimSo, growth with the number of jobs, and the paper's studies.
 
-    python benchmarks/bench_overload.py [--studies] [--repeats 3]
+    python benchmarks/bench_overload.py [--studies | --crossing] [--repeats 3]
 
 SimSo runs the same five periodic tasks under ``EDF_mono`` and every job must end at the same
 millisecond. Both sides are measured without building the model and drawing the jobs.
@@ -9,12 +9,14 @@ millisecond. Both sides are measured without building the model and drawing the 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from time import perf_counter, process_time
 
 from peers import PeerMissing, ask, one_core, python_of
 
-from headway.experiments import rop_hard_tasks, rop_policies
+from headway.experiments import rop_crossing, rop_hard_tasks, rop_policies
 from headway.experiments.rop_trials import analyse
+from headway.files import load_query, load_vehicle
 from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
 from headway.model.time import MILLISECOND
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
@@ -90,9 +92,9 @@ def against_simso(repeats: int) -> None:
 
 
 def growth(repeats: int) -> None:
-    print(f"\n{'jobs/s at 142 %':<16}" + "".join(f"{n:>12,} ms" for n in (20_000, 80_000, 320_000)))
+    lengths = (20_000, 200_000, 800_000)
+    print(f"\n{'jobs/s at 142 %':<16}" + "".join(f"{n:>12,} ms" for n in lengths))
     for policy in OVERLOAD_POLICIES:
-        lengths = (20_000, 80_000, 320_000)
         cells = [speed(policy, releases(n, 2), n, repeats) for n in lengths]
         print(f"{policy:<16}" + "".join(f"{cell:>15,.0f}" for cell in cells))
 
@@ -116,14 +118,36 @@ def studies() -> None:
     print(f"\nboth studies: {process_time() - cpu:.1f} CPU s, {perf_counter() - start:.1f} s")
 
 
+def crossing() -> None:
+    """The collision warning at a crowded crossing, in the vehicle engine."""
+    study = Path(__file__).parents[1] / "examples" / "collision_warning"
+    query = load_query(study / "query.yaml").query
+    vehicle = load_vehicle(study / "vehicle_modern.yaml").vehicle
+    start = process_time()
+    found = rop_crossing.run(query, vehicle, study / "recording")
+    print("\n| V2V load | policy | output1 | output2 | output3 | traffic | hard rejected "
+          "| soft rejected | beyond the rate |\n|" + "---|" * 9)  # fmt: skip
+    for one in found:
+        shown = " | ".join(
+            f"{100 * one.misses[name] / max(1, count):.1f} % of {count:,}"
+            for name, count in one.tuples.items()
+        )
+        print(f"| {one.load} % | {one.policy} | {shown} | {one.hard_rejected:,} "
+              f"| {one.soft_rejected:,} | {one.turned_away:,} |")  # fmt: skip
+    print(f"\n{process_time() - start:.1f} CPU s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", action="store_true", help="the paper's studies, full size")
+    parser.add_argument("--crossing", action="store_true", help="a query in the vehicle engine")
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     print(one_core())
     if given.studies:
         studies()
+    elif given.crossing:
+        crossing()
     else:
         against_simso(given.repeats)
         growth(given.repeats)

@@ -60,13 +60,13 @@ def test_deadlines_of_the_study_by_hand() -> None:
 
     union1's tuples have 54 bytes: 6 full frames and one of 6 bytes (34 + 48 + 13 + 20 = 115 bits),
     so 925 us on each bus, and 500 us in the gateway: 30 - 0.1 - 2 * 0.925 - 0.5 = 27.55 ms. The
-    tuples to node 2 have 52 bytes: 810 + 95 = 905 us; T3 costs 0.5 ms: 27.55 - 0.5 - 0.905.
+    tuples to node 2 have 52 bytes: 810 + 95 = 905 us; T3 costs 0.3 ms: 27.55 - 0.3 - 0.905.
     """
     assert {name: format_duration(task.relative_deadline) for name, task in TASKS.items()} == {
-        "T1": "26.145 ms",
+        "T1": "26.345 ms",
         "T2": "27.55 ms",
         "T3": "27.55 ms",
-        "T4": "299.5 ms",
+        "T4": "299.7 ms",
         "T5": "30 ms",
         "T6": "300 ms",
         "T7": "300 ms",

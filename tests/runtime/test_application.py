@@ -11,8 +11,8 @@ from tests.runtime.distributed.study import study_arrivals, study_plan
 from headway.errors import InputError
 from headway.runtime.application import Failure, Subscriptions
 from headway.runtime.clock import ManualClock
-from headway.runtime.core import Arrival
 from headway.runtime.engine import Engine
+from headway.runtime.happenings import Arrival
 from headway.runtime.results import OutputTuple
 from headway.runtime.wall_engine import WallEngine
 

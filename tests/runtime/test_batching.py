@@ -1,194 +1,39 @@
-"""Automatic batches: fewer decisions, the same tuples, and every promise still kept."""
+"""Automatic batches: fewer decisions, and every promise still kept."""
 
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
 from tests.compile.build import one_node
+from tests.runtime.batching import (
+    MS,
+    US,
+    arrivals_of,
+    batches_in,
+    burst,
+    chains,
+    dropped,
+    misses,
+    ran,
+    run,
+    safe_plan,
+    sensor,
+    tuples,
+)
 from tests.runtime.support import compiled, in_order
 
 from headway.compile.compilation import Compilation
 from headway.compile.judge import batches
 from headway.compile.judge.batches import batch_budget
-from headway.errors import InputError, PlacementError
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
-from headway.model.expression import Column, PythonCall, Sql
-from headway.model.operators import Filter, Input, Map, Operator, Union
+from headway.errors import InputError
 from headway.model.plan import Plan
-from headway.model.query import Output, Query, Source
-from headway.model.schema import DataType, schema
-from headway.model.time import MICROSECOND, MILLISECOND
 from headway.runtime import engine
 from headway.runtime.backlog import Backlog
-from headway.runtime.engine import Engine, RunResult
+from headway.runtime.engine import Engine
 from headway.runtime.kernel import Arrival
-from headway.runtime.operators.base import Row
-from headway.runtime.trace import EventKind
-
-COLUMNS = schema(k="int", v="double")
-US, MS = MICROSECOND, MILLISECOND
-
-
-# -------------------------------------------------------------------- queries
-
-
-def sensor(
-    name: str, count: int, period: int, *, delay: int = 0, lateness: int = 100 * MS
-) -> Source:
-    rate = Rate(count, period)
-    return Source(
-        name=name, schema=COLUMNS, rate=rate, delay=delay, lateness=lateness, gap=2 * period
-    )
-
-
-def chain(stream: str, operators: int, cost: int) -> list[Operator]:
-    found: list[Operator] = []
-    for place in range(operators):
-        inputs, stream = (Input("input", stream),), f"{stream}_{place}"
-        columns = (Column("v", Sql("v + 1")),)
-        found.append(Map(name=stream, inputs=inputs, cost=Cost(cost), columns=columns, keep=True))
-    return found
-
-
-def chains(*parts: tuple[Source, int, int, int]) -> Plan:
-    """For each (source, operators, cost of each, deadline) a train to an output of its own."""
-    steps: list[Operator] = []
-    outputs = []
-    for source, operators, cost, deadline in parts:
-        steps += chain(source.name, operators, cost)
-        outputs.append(Output(name=f"out_{source.name}", stream=steps[-1].name, deadline=deadline))
-    query = Query(
-        name="chains",
-        sources=tuple(part[0] for part in parts),
-        steps=tuple(steps),
-        outputs=tuple(outputs),
-    )
-    return compiled(query, one_node(query))
-
-
-def burst(source: str, time: int, count: int, timestamp: int | None = None) -> list[Arrival]:
-    at = time // US if timestamp is None else timestamp
-    return [Arrival(time, source, (at, number, float(number))) for number in range(count)]
-
-
-def random_query(draw: random.Random) -> Query:
-    """Sources that send bursts, some in disorder, through filters, maps and unions; trains that
-    follow trains."""
-    sources = [
-        sensor(
-            f"s{index}",
-            draw.choice((1, 5, 20, 40)),
-            draw.choice((2, 5, 10)) * MS,
-            delay=draw.choice((0, 0, 1, 5)) * MS,
-            lateness=draw.choice((0, 2, 20)) * MS,
-        )
-        for index in range(draw.randint(1, 3))
-    ]
-    streams = [source.name for source in sources]
-    unread = dict.fromkeys(streams)
-    steps: list[Operator] = []
-    for index in range(draw.randint(1, 8)):
-        name, cost = f"o{index}", Cost(draw.choice((5, 10, 20, 50, 100, 400)) * US)
-        kind = draw.choice(("filter", "filter", "map", "map", "map", "union"))
-        stream = (
-            draw.choice(list(unread) or streams) if draw.random() < 0.7 else draw.choice(streams)
-        )
-        only = (Input("input", stream),)
-        if kind == "union" and len(streams) > 1:
-            other = draw.choice([one for one in streams if one != stream])
-            unread.pop(other, None)
-            both = (Input("a", stream), Input("b", other))
-            steps.append(Union(name=name, inputs=both, cost=cost))
-        elif kind == "filter":
-            where = Sql(draw.choice(("v >= 0", "v >= 30", "k = 1")))
-            steps.append(Filter(name=name, inputs=only, cost=cost, where=where))
-        else:
-            columns = (Column("v", Sql("v + 1")),)
-            steps.append(Map(name=name, inputs=only, cost=cost, columns=columns, keep=True))
-        unread.pop(stream, None)
-        streams.append(name)
-        unread[name] = None
-    return Query(
-        name="bursts",
-        sources=tuple(sources),
-        steps=tuple(steps),
-        outputs=tuple(
-            Output(name=f"out_{s}", stream=s, deadline=draw.choice((2, 3, 5, 8, 12, 20, 50)) * MS)
-            for s in unread
-        ),
-    )
-
-
-def cheaper(operator: Operator) -> Operator:
-    assert operator.cost is not None
-    return replace(operator, cost=Cost(max(1, operator.cost.base // 2)))
-
-
-def safe_plan(draw: random.Random) -> Plan | None:
-    """A random plan whose promises hold, its costs lowered until they do."""
-    query = random_query(draw)
-    costs = draw.choice(((0, 0), (0, 0), (1000, 1000), (2000, 2600)))
-    for _ in range(6):
-        vehicle = one_node(query, decision_cost=costs[0], preemption_cost=costs[1])
-        try:
-            plan = compiled(query, vehicle)
-        except PlacementError:
-            plan = None
-        if plan is not None and plan.verdict is not None and plan.verdict.safe:
-            return plan
-        query = replace(query, steps=tuple(cheaper(operator) for operator in query.operators))
-    return None
-
-
-def arrivals_of(draw: random.Random, query: Query, until: int = 40 * MS) -> Sequence[Arrival]:
-    """Bursts within rates and delays; their tuples shuffled, so timestamps are in disorder."""
-    found: list[Arrival] = []
-    for source in query.sources:
-        assert source.rate is not None
-        rate, way = source.rate, draw.choice((0, 1, 2, 2))
-        time = draw.choice((0, 0, draw.randint(0, rate.period // US) * US))
-        while time <= until:
-            for _ in range(rate.count):
-                age = (0, source.delay, draw.randint(0, source.delay))[way]
-                timestamp = max(0, -(-(time - age) // US))
-                row = (timestamp, draw.randint(0, 2), float(draw.randint(0, 99)))
-                found.append(Arrival(time, source.name, row))
-            time += rate.period + draw.choice((0, 0, 0, draw.randint(0, 3000) * US))
-    draw.shuffle(found)
-    return in_order(found)
-
-
-def run(plan: Plan, arrivals: Iterable[Arrival], *, batching: bool = False) -> RunResult:
-    return Engine(plan=plan, batching=batching).run(arrivals)
-
-
-def misses(result: RunResult) -> dict[str, int]:
-    return {name: found for name, one in result.outputs.items() if (found := one.misses)}
-
-
-def tuples(result: RunResult) -> dict[str, Counter[Row]]:
-    return {name: Counter(record.rows) for name, record in result.outputs.items()}
-
-
-def dropped(result: RunResult) -> Counter[tuple[str, str, str]]:
-    return Counter((one.where, one.kind, repr(one.row)) for _, one in result.side.dropped)
-
-
-def batches_in(result: RunResult) -> list[int]:
-    """How many tuples each batch held."""
-    return [event[8] for event in result.trace.events if event[0] == EventKind.BATCH]
-
-
-def ran(result: RunResult) -> dict[str, list[int]]:
-    """Unit -> how many tuples ended after n operators, by n."""
-    return {unit.name: unit.ran for unit in result.kernel.program.units}
-
 
 # -------------------------------------------------------------------- properties
 
@@ -342,104 +187,3 @@ def test_the_test_notices_batches_that_ignore_who_else_waits() -> None:
     take = Backlog.take
     with patch.object(Backlog, "take", lambda self, most, key, limit: take(self, most, key, None)):
         assert "out_v" in misses(run(plan, in_order(arrivals), batching=True))
-
-
-# -------------------------------------------------------------------- odd tuples in a burst
-
-
-def test_malformed_and_late_tuples_in_a_burst_fare_as_without_batches() -> None:
-    source = sensor("s", 40, 10 * MS, delay=5 * MS, lateness=2 * MS)
-    plan = chains((source, 3, 10 * US, 20 * MS))
-    rows: list[object] = [(10_000 + number, number, float(number)) for number in range(40)]
-    rows[3] = (10_003, "three", 3.0)
-    rows[10] = (10_010, 1)
-    rows[11] = None
-    rows[20] = (6_000, 20, 20.0)  # late: 4 ms behind
-    rows[25] = (9_500, 25, 25.0)  # behind, but not late
-    arrivals = [Arrival(11 * MS, "s", row) for row in rows]  # type: ignore[arg-type]
-    single, batched = run(plan, arrivals), run(plan, arrivals, batching=True)
-    assert dropped(batched) == dropped(single)
-    assert len(batched.side.dropped) == 3
-    assert tuples(batched) == tuples(single)
-    assert len(batched.outputs["out_s"]) == 37
-    assert batched.kernel.arrived == 40
-    assert ran(batched) == ran(single)
-    assert sum(batches_in(batched)) >= 35
-    assert misses(batched) == {}
-
-
-def test_tuples_leave_in_the_order_of_single_scheduling() -> None:
-    source = sensor("s", 30, 10 * MS, delay=5 * MS)
-    plan = chains((source, 1, 10 * US, 20 * MS))
-    draw = random.Random(5)
-    arrivals = [
-        Arrival(10 * MS, "s", (draw.randint(5_000, 10_000), number, 0.0)) for number in range(30)
-    ]
-    single, batched = run(plan, arrivals), run(plan, arrivals, batching=True)
-    assert batched.outputs["out_s"].rows == single.outputs["out_s"].rows
-    assert batches_in(batched) == [30]
-
-
-def test_a_failing_function_costs_its_tuple_only() -> None:
-    logarithm = PythonCall("math:log", ("v",), DataType.DOUBLE)  # of 0 it raises
-    columns, only = (Column("v", logarithm),), (Input("input", "s"),)
-    query = Query(
-        name="fails",
-        sources=(sensor("s", 20, 10 * MS),),
-        steps=(Map(name="f", inputs=only, cost=Cost(10 * US), columns=columns, keep=True),),
-        outputs=(Output(name="out", stream="f", deadline=9 * MS),),
-    )
-    plan = compiled(query, one_node(query))
-    single, batched = run(plan, burst("s", 0, 20)), run(plan, burst("s", 0, 20), batching=True)
-    assert dropped(batched) == dropped(single)
-    assert tuples(batched) == tuples(single)
-    assert [(one.where, one.kind) for _, one in batched.side.dropped] == [("f", "failed")]
-    assert len(batched.outputs["out"]) == 19
-
-
-# -------------------------------------------------------------------- the backlog alone
-
-
-def rows_of(*timestamps: int) -> list[Row]:
-    return [(timestamp,) for timestamp in timestamps]
-
-
-def taken(backlog: Backlog, most: int, limit: int | None = None) -> list[int]:
-    return [row[0] for row in backlog.take(most, lambda row: row[0], limit)]
-
-
-def test_backlog_gives_the_oldest_first() -> None:
-    backlog = Backlog()
-    assert backlog.add(rows_of(1, 5, 9)) == []
-    assert backlog.add(rows_of(0, 2, 12)) == rows_of(0)
-    assert (len(backlog), backlog.oldest) == (5, 1)
-    assert taken(backlog, 2) == [1, 2]
-    assert backlog.add(rows_of(3, 5, 6)) == rows_of(3)
-    assert taken(backlog, 9, limit=6) == [5, 5, 6]
-    assert taken(backlog, 9, limit=0) == [9]
-    assert taken(backlog, 9) == [12]
-    assert not backlog
-
-
-def test_backlog_is_the_same_as_a_sorted_list() -> None:
-    draw = random.Random(1)
-    backlog = Backlog()
-    model: list[int] = []
-    for _ in range(3000):
-        if draw.random() < 0.5:
-            new = sorted(draw.randint(0, 100) for _ in range(draw.randint(1, 6)))
-            older = [row[0] for row in backlog.add(rows_of(*new))]
-            assert older == ([one for one in new if one < model[0]] if model else [])
-            model = sorted([*model, *new[len(older) :]])
-        elif model:
-            most, limit = draw.randint(1, 8), draw.choice((None, draw.randint(0, 100)))
-            wanted = within(model[:most], limit)
-            assert taken(backlog, most, limit) == wanted
-            model = model[len(wanted) :]
-        assert len(backlog) == len(model)
-        assert not model or backlog.oldest == model[0]
-
-
-def within(timestamps: Iterable[int], limit: int | None) -> list[int]:
-    first, *rest = timestamps
-    return [first, *(one for one in rest if limit is None or one <= limit)]

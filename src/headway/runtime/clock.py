@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headway.model.time import SECOND
-from headway.runtime.core import NEVER
+from headway.runtime.happenings import NEVER
 
 
 class Clock(Protocol):

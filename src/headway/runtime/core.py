@@ -7,39 +7,26 @@ time passes and in what a ready job costs.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from headway.model.plan import Plan
 from headway.model.query import Output
 from headway.model.time import MICROSECOND
+from headway.runtime.happenings import ARRIVAL, TIMER
 from headway.runtime.ingest import Ingest
-from headway.runtime.operators.base import Dropped, Row, StatefulOperator
+from headway.runtime.operator_steps import OperatorSteps
+from headway.runtime.operators.base import Dropped, Row
 from headway.runtime.operators.fused import Fused
 from headway.runtime.operators.gather import Signal
 from headway.runtime.trace import EventKind, Trace
 from headway.runtime.units import Flight, Program, Unit
-from headway.runtime.watermarks import Watermarks
 from headway.runtime.wires import BulkSink, Sink, Wire
-
-FINISH, ARRIVAL, DELIVERY, TIMER, DECISION = range(5)
-"""the order of happenings at one instant"""
 
 OUTPUT, MISS = int(EventKind.OUTPUT), int(EventKind.MISS)
 
-NEVER = 1 << 62
-"""a time that does not come"""
 
-
-class Arrival(NamedTuple):
-    """A tuple reaches a source at ``time`` (ns)."""
-
-    time: int
-    source: str
-    row: Row
-
-
-class Core(Watermarks):
+class Core(OperatorSteps):
     """What happens to tuples, given a program. ``sinks`` take the outputs by name."""
 
     def __init__(
@@ -68,6 +55,8 @@ class Core(Watermarks):
         self.preemptions = 0
         self.decisions = 0
         self.arrived = 0
+        self.refused = 0
+        """jobs of hard paths that admission turned away"""
         graph = program.graph
         placement = dict(plan.placement)
         self.ingests = {
@@ -97,9 +86,8 @@ class Core(Watermarks):
         """aggregates and the sources before them"""
         self.leaving: dict[str, int | None] = {}
         """the watermark of each stream up to the last window, when it was last looked at"""
-        self.consumed: dict[str, int] = dict.fromkeys(graph.operators, 0)
-        self.produced: dict[str, int] = dict.fromkeys((*graph.sources, *graph.operators), 0)
-        """results passed on inside a train; those that left it are counted by the wires"""
+        self.consumed = dict.fromkeys(graph.operators, 0)
+        self.produced = dict.fromkeys((*graph.sources, *graph.operators), 0)
 
     def _traced(self, output: Output, node: str, sink: Sink) -> Sink:
         """The sink; if a trace is kept, one that also notes outputs and missed deadlines."""
@@ -123,10 +111,6 @@ class Core(Watermarks):
         return found
 
     # ---------------------------------------------------------------- to be given
-
-    @abstractmethod
-    def at(self, time: int, kind: int, function: Callable[[Any], None], argument: Any) -> None:
-        """Calls the function when that time has come."""
 
     @abstractmethod
     def queue(
@@ -179,7 +163,7 @@ class Core(Watermarks):
         wire.passed += 1
         for sink in wire.outputs:
             sink(row, self.now)
-        for unit, port in wire.units:
+        for unit, port in wire.units:  # as in `offer`, without a call: this is the hot path
             if unit.gathering is None:
                 self.push(unit, port, row, row[0], root, late, None)
             else:
@@ -200,10 +184,7 @@ class Core(Watermarks):
         if wire.units or wire.sent:
             for row in rows:
                 for unit, port in wire.units:
-                    if unit.gathering is None:
-                        self.push(unit, port, row, row[0], root, False, None)
-                    else:
-                        self._gather(unit, port, row, root, False)
+                    self.offer(unit, port, row, root, False)
                 if wire.sent:
                     self.send(wire, row, root, False)
 
@@ -212,10 +193,14 @@ class Core(Watermarks):
         if self._record:
             self._record((EventKind.RECEIVE, self.now, self.now, node, "", stream, root, 0, 0))
         for unit, port in self._wires[stream, node].units:
-            if unit.gathering is None:
-                self.push(unit, port, row, row[0], root, late, None)
-            else:
-                self._gather(unit, port, row, root, late)
+            self.offer(unit, port, row, root, late)
+
+    def offer(self, unit: Unit, port: str, row: Row, root: int, late: bool) -> None:
+        """A tuple comes to a unit."""
+        if unit.gathering is None:
+            self.push(unit, port, row, row[0], root, late, None)
+        else:
+            self._gather(unit, port, row, root, late)
 
     # ---------------------------------------------------------------- releasing
 
@@ -252,18 +237,6 @@ class Core(Watermarks):
         elif whole.side:
             self.take_side(whole.take_side())
 
-    def emit(self, unit: Unit, rows: list[Row]) -> None:
-        """Results that a stateful head gives without a new tuple: closed windows, timeouts."""
-        for row in rows:
-            self._roots += 1
-            self.push(unit, "", row, row[0], self._roots, False, (row,))
-
-    def emit_windows(self, unit: Unit, aggregate: StatefulOperator, rows: list[Row]) -> None:
-        """Results of windows that closed; those that failed go to the side."""
-        if aggregate.side:
-            self.take_side(aggregate.take_side())
-        self.emit(unit, rows)
-
     def _gather(self, unit: Unit, port: str, row: Row, root: int, late: bool) -> None:
         assert unit.gathering is not None
         self.consumed[unit.head.name] += 1
@@ -296,113 +269,3 @@ class Core(Watermarks):
         unit.oldest = None
         batch = unit.gathering.take()
         self.push(unit, "", (oldest,), oldest, root, late, (batch, timed_out))
-
-    def _timed_out(self, unit: Unit, root: int) -> None:
-        self.timeouts += 1
-        if self._record:
-            now, name = self.now, unit.head.name
-            self._record((EventKind.TIMEOUT, now, now, unit.node, "", name, root, 0, 0))
-
-    # ---------------------------------------------------------------- running
-
-    def slots(
-        self, unit: Unit, port: str, row: Row, root: int, late: bool, given: Any
-    ) -> Iterator[tuple[int, int]]:
-        """Runs a job operator by operator: yields (operator, its time); what the operator does
-        happens when the caller comes back, at the end of that time.
-
-        Results go through the rest of the train depth first, each to its end before the next.
-        """
-        steps = unit.steps
-        pending: list[tuple[int, Row, bool]] = []
-        if given is None:
-            pending.append((0, row, late))
-        elif len(given) == 1:  # a result of the head: its time is still to be spent
-            yield 0, unit.costs[0]
-            pending.append((1, given[0], late))
-        else:
-            batch, timed_out = given
-            items = sum(map(len, batch.values()))
-            if unit.between_items:
-                yield 0, unit.base_cost
-                for _ in range(items):
-                    yield 0, unit.item_cost
-            else:
-                yield 0, unit.base_cost + items * unit.item_cost
-            assert unit.custom is not None
-            rows = unit.custom.execute(batch, self.now, timed_out)
-            self._after_stateful(unit, unit.custom)
-            oldest = self._oldest_unmarked(unit, unit.custom, rows, row[0], late)
-            pending += [(1, out, late or out[0] < oldest) for out in reversed(rows)]
-        if given is not None and len(steps) > 1:
-            self.produced[unit.operators[0]] += len(pending)
-        exit_wire = self._exits[unit.index]
-        while pending:
-            index, row, late = pending.pop()
-            if index == len(steps):
-                self.pass_on(exit_wire, row, root, late)
-                continue
-            step = steps[index]
-            name = unit.operators[step.first]
-            self.consumed[name] += 1
-            yield step.first, step.costs[0]
-            if step.fused is None:
-                operator = step.stateful
-                assert operator is not None
-                rows = operator.accept(port if index == 0 else step.port, row, self.now, late)
-                self._after_stateful(unit, operator)
-                if index + 1 < len(steps):
-                    self.produced[name] += len(rows)
-                oldest = self._oldest_unmarked(unit, operator, rows, row[0], late)
-                pending += [(index + 1, out, late or out[0] < oldest) for out in reversed(rows)]
-                continue
-            out, ran = step.fused.count(row)
-            if step.fused.side:
-                self.take_side(step.fused.take_side())
-            for offset in range(1, ran):
-                self.produced[name] += 1
-                name = unit.operators[step.first + offset]
-                self.consumed[name] += 1
-                yield step.first + offset, step.costs[offset]
-            if out is not None:
-                if index + 1 < len(steps):
-                    self.produced[name] += 1
-                pending.append((index + 1, out, late))
-
-    def _oldest_unmarked(
-        self, unit: Unit, operator: StatefulOperator, rows: list[Row], oldest: int, late: bool
-    ) -> int:
-        """What a user's class gives a timestamp older than all it was given may be older than the
-        windows after it still wait for: then it is marked late here, as a source's would be, so
-        that what becomes of it depends on nothing but the order of arrival."""
-        if late or unit.flights is None or not operator.own_timestamps or not rows:
-            return -NEVER
-        if min(row[0] for row in rows) >= oldest:
-            return -NEVER
-        self.watermarks()
-        mark = self.leaving.get(operator.name)
-        return -NEVER if mark is None else mark
-
-    def _after_stateful(self, unit: Unit, operator: Any) -> None:
-        if operator.side:
-            self.take_side(operator.take_side())
-        for due, token in operator.take_timers():
-            self.at(due, TIMER, self._expire, (unit, operator, token))
-
-    def _expire(self, argument: tuple[Unit, Any, int]) -> None:
-        unit, operator, token = argument
-        if rows := operator.expire(token, self.now):
-            self._timed_out(unit, 0)
-            self.emit(unit, rows)
-            if self.program.windows.aggregates:
-                self._time_moved()
-
-    # ---------------------------------------------------------------- side
-
-    def take_side(self, dropped: list[Dropped]) -> None:
-        """Hands out what left its way."""
-        for one in dropped:
-            if self._record:
-                kind = EventKind[one.kind.name]
-                self._record((kind, self.now, self.now, "", "", one.where, 0, 0, 0))
-            self._on_drop(one, self.now)

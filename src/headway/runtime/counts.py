@@ -63,10 +63,11 @@ def operator_counts(result: RunResult) -> list[OperatorCount]:
     consumed, produced = _ran(result)
     for name, operator in graph.operators.items():
         late, failed = dropped[name, DropKind.LATE], dropped[name, DropKind.FAILED]
+        shed = dropped[name, DropKind.SHED]  # a job that was not admitted
         made = produced[name] + passed[name]
         filtered = 0
         if isinstance(operator, Filter | Map | Union):
-            filtered = consumed[name] - made - failed
+            filtered = consumed[name] - made - failed - shed
         found.append(
             OperatorCount(
                 operator=name,
@@ -75,6 +76,7 @@ def operator_counts(result: RunResult) -> list[OperatorCount]:
                 filtered=filtered,
                 late=late,
                 failed=failed,
+                shed=shed,
                 kept=_kept(result, name),
             )
         )

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from headway.compile.judge.batches import batch_budget
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
-from headway.model.query import Criticality
 from headway.runtime.core import Core
 from headway.runtime.iterating import Handover
 from headway.runtime.kernel import Arrival, Kernel
 from headway.runtime.operators.base import DropKind, Dropped, Row
 from headway.runtime.program import build_program
-from headway.runtime.reserving import ReservingKernel
-from headway.runtime.results import OutputRecord, OutputTuple, SideOutput, Summary
+from headway.runtime.reserving.kernel import ReservingKernel
+from headway.runtime.results import OutputRecord, OutputTuple, SideOutput, Summary, records_of
 from headway.runtime.trace import Trace
 from headway.runtime.units import Program
 from headway.runtime.wires import Sink
@@ -24,6 +23,7 @@ from headway.schedule.overload.from_plan import task_sets_of
 from headway.schedule.overload.plan_paths import check_nodes
 
 OutputCallback = Callable[[str, Row, int], None]
+DropCallback = Callable[[Dropped, int], None]
 
 
 @dataclass(slots=True)
@@ -44,6 +44,7 @@ class RunResult:
             late=self.side.count(DropKind.LATE),
             rejected=self.side.count(DropKind.REJECTED),
             failed=self.side.count(DropKind.FAILED),
+            refused=kernel.refused,
             decisions=kernel.decisions,
             preemptions=kernel.preemptions,
             timeouts=kernel.timeouts,
@@ -68,6 +69,8 @@ class Engine:
     keep_trace: bool = True
     keep_outputs: bool = True
     on_output: OutputCallback | None = None
+    on_drop: DropCallback | None = None
+    """takes the tuples that left their way; the result then holds none of them (a long run)"""
     _program: Program = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,21 +83,9 @@ class Engine:
 
     def run(self, arrivals: Iterable[Arrival]) -> RunResult:
         """Runs all arrivals, given in order of time, to the end."""
-        outputs = {
-            output.name: OutputRecord(
-                output.name,
-                output.deadline or 0,
-                output.weight,
-                output.criticality is Criticality.HARD,
-            )
-            for output in self.plan.query.outputs
-        }
+        outputs = records_of(self.plan.query)
         side = SideOutput()
         trace = Trace(kept=self.keep_trace)
-
-        def drop(dropped: Dropped, now: int) -> None:
-            side.dropped.append((now, dropped))
-
         plain = self.keep_outputs and self.on_output is None and not self.keep_trace
         kind = ReservingKernel if self._reserves else Kernel
         kernel = kind(
@@ -102,7 +93,7 @@ class Engine:
             self._program,
             self._policy,
             sinks={name: self._sink(record) for name, record in outputs.items()},
-            on_drop=drop,
+            on_drop=self.on_drop or side.take,
             trace=trace,
             partitioned=self.partitioned,
             bulk={name: record.extend for name, record in outputs.items()} if plain else {},

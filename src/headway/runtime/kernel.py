@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from headway.model.plan import Plan
-from headway.runtime.core import DECISION, FINISH, NEVER, Arrival
+from headway.runtime.happenings import DECISION, FINISH, NEVER, Arrival
 from headway.runtime.network import Network
 from headway.runtime.operators.base import Dropped, Row
 from headway.runtime.processor import Course, Processor, Ready, processors_of

@@ -14,7 +14,7 @@ from typing import Any
 from headway.model.plan import HopKind, Plan
 from headway.model.routes import architecture_of
 from headway.model.wire import frame_times
-from headway.runtime.core import DELIVERY
+from headway.runtime.happenings import DELIVERY
 
 Schedule = Callable[[int, int, Callable[[Any], None], Any], None]
 """(time, kind, function, argument): calls the function then"""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from headway.model.query import Criticality, Query
 from headway.model.time import MICROSECOND
 from headway.runtime.operators.base import Dropped, Row
 
@@ -84,6 +85,19 @@ class OutputRecord:
         )
 
 
+def records_of(query: Query) -> dict[str, OutputRecord]:
+    """An empty record for every output of a query."""
+    return {
+        output.name: OutputRecord(
+            output.name,
+            output.deadline or 0,
+            output.weight,
+            output.criticality is Criticality.HARD,
+        )
+        for output in query.outputs
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
 class OutputSummary:
     """Latencies (ns) and misses of one output."""
@@ -113,6 +127,8 @@ class Summary:
     late: int
     rejected: int
     failed: int
+    refused: int
+    """jobs of hard paths that a policy did not admit: each is a miss (ROP-EDF section 4)"""
     decisions: int
     preemptions: int
     timeouts: int
@@ -136,6 +152,9 @@ class SideOutput:
     """Dropped tuples with the time they were dropped."""
 
     dropped: list[tuple[int, Dropped]] = field(default_factory=list)
+
+    def take(self, dropped: Dropped, now: int) -> None:
+        self.dropped.append((now, dropped))
 
     def count(self, kind: str) -> int:
         return sum(one.kind == kind for _, one in self.dropped)

@@ -12,7 +12,8 @@ from operator import itemgetter
 from typing import Any
 
 from headway.model.time import MICROSECOND
-from headway.runtime.core import FINISH, NEVER, Arrival, Core
+from headway.runtime.core import Core
+from headway.runtime.happenings import FINISH, NEVER, Arrival
 from headway.runtime.lane import Lane
 from headway.runtime.operators.base import Row
 from headway.runtime.processor import Processor, Ready

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -29,20 +30,42 @@ SIDE_SCHEMA = pa.schema(
 )
 
 
+SideRow = tuple[int, str, str | None, str, int | None, str, str | None]
+"""as SIDE_SCHEMA; times in microseconds"""
+
+
+def side_row(time: int, dropped: Dropped, schema: Schema | None) -> SideRow:
+    """``time`` in nanoseconds; ``schema`` is that of the stream that the tuple was on."""
+    return (
+        time // MICROSECOND,
+        dropped.where,
+        dropped.port,
+        dropped.reason,
+        _timestamp(dropped),
+        row_json(dropped, schema),
+        None if dropped.value is None else _json(dropped.value),
+    )
+
+
+class SideRows:
+    """Dropped tuples of a plan as rows: ``row`` is the tuple as a JSON object (a list if it does
+    not fit its schema); ``value`` a shed tuple's value."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._graph, self._schemas = graph_of(plan.query), dict(plan.schemas)
+
+    def row(self, time: int, dropped: Dropped) -> SideRow:
+        return side_row(time, dropped, _schema(dropped, self._graph, self._schemas))
+
+
 def side_table(side: SideOutput, kind: DropKind, plan: Plan) -> Any:
-    """``row`` is the tuple as a JSON object (a list if it does not fit its schema); ``value`` a
-    shed tuple's value."""
-    graph, schemas = graph_of(plan.query), dict(plan.schemas)
-    found = [(time, one) for time, one in side.dropped if one.kind is kind]
-    columns: list[list[Any]] = [
-        [time // MICROSECOND for time, _ in found],
-        [one.where for _, one in found],
-        [one.port for _, one in found],
-        [one.reason for _, one in found],
-        [_timestamp(one) for _, one in found],
-        [row_json(one, _schema(one, graph, schemas)) for _, one in found],
-        [None if one.value is None else _json(one.value) for _, one in found],
-    ]
+    rows = SideRows(plan)
+    return side_rows_table(rows.row(time, one) for time, one in side.dropped if one.kind is kind)
+
+
+def side_rows_table(rows: Iterable[SideRow]) -> Any:
+    found = list(rows)
+    columns = list(zip(*found, strict=True)) if found else [()] * len(SIDE_SCHEMA)
     arrays = [pa.array(c, kind) for c, kind in zip(columns, SIDE_SCHEMA.types, strict=True)]
     return pa.table(arrays, schema=SIDE_SCHEMA)
 
@@ -57,7 +80,7 @@ def row_json(dropped: Dropped, schema: Schema | None) -> str:
 
 def _schema(dropped: Dropped, graph: Graph, schemas: dict[str, Schema]) -> Schema | None:
     """The schema of the stream that the dropped tuple was on."""
-    name = dropped.where.partition(">")[0]  # a train of fused operators
+    name = dropped.where
     if name in graph.sources:
         return graph.sources[name].schema
     operator = graph.operators.get(name)

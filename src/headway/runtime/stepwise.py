@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from headway.compile.meaning import on_one_node
 from headway.model.plan import Plan
-from headway.runtime.core import NEVER, Core
+from headway.runtime.core import Core
+from headway.runtime.happenings import NEVER
 from headway.runtime.operators.base import Dropped, Row, State
 from headway.runtime.program import tasks_for
 from headway.runtime.trace import Trace
@@ -34,7 +35,7 @@ class Result(NamedTuple):
 
 
 class Stepwise(Core):
-    """One vehicle. ``results`` collects until the owner takes them.
+    """One vehicle. ``results`` and ``dropped`` collect until the owner takes them.
 
     ``watched``: streams whose marks somebody outside asks for, because joins or windows follow.
     """
@@ -42,13 +43,13 @@ class Stepwise(Core):
     def __init__(
         self,
         plan: Plan,
-        on_drop: Callable[[Dropped, int], None] | None = None,
         watched: Collection[str] = (),
     ) -> None:
         plan = on_one_node(plan)
         policy = StreamEdf()
         tasks, order = tasks_for(plan, policy)
         self.results: list[Result] = []
+        self.dropped: list[tuple[int, Dropped]] = []
         self._late = False
         self._events: list[tuple[int, int, int, Callable[[Any], None], Any]] = []
         super().__init__(
@@ -57,7 +58,7 @@ class Stepwise(Core):
             sinks={
                 output.name: self._sink(place) for place, output in enumerate(plan.query.outputs)
             },
-            on_drop=on_drop or (lambda dropped, now: None),
+            on_drop=lambda dropped, now: self.dropped.append((now, dropped)),
             trace=Trace(kept=False),
         )
         self.now = -NEVER  # recordings may begin before 1970
@@ -102,6 +103,11 @@ class Stepwise(Core):
 
     def take_results(self) -> list[Result]:
         taken, self.results = self.results, []
+        return taken
+
+    def take_dropped(self) -> list[tuple[int, Dropped]]:
+        """What left its way, and when (ns)."""
+        taken, self.dropped = self.dropped, []
         return taken
 
     # ---------------------------------------------------------------- what a core needs
@@ -167,7 +173,7 @@ class Stepwise(Core):
         self._timers = {}
         self._events = [self._unpacked(*packed) for packed in state["events"]]
         heapify(self._events)
-        self.results = []
+        self.results, self.dropped = [], []
 
     def _packed(self, function: Callable[[Any], None], argument: Any) -> tuple[Any, ...]:
         if function == self._release_shed:

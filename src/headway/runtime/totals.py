@@ -10,7 +10,17 @@ import numpy as np
 from headway.runtime.replay import VehicleRun
 from headway.runtime.results import Latencies, OutputRecord, OutputSummary, Summary
 
-COUNTS = ("arrived", "shed", "late", "rejected", "failed", "decisions", "preemptions", "timeouts")
+COUNTS = (
+    "arrived",
+    "shed",
+    "late",
+    "rejected",
+    "failed",
+    "refused",
+    "decisions",
+    "preemptions",
+    "timeouts",
+)
 
 
 @dataclass(slots=True)
@@ -52,11 +62,12 @@ def summary_data(summary: Summary) -> dict[str, Any]:
     data: dict[str, Any] = {name: getattr(summary, name) for name in COUNTS}
     data["end_ns"] = summary.end
     data["miss_ratio"] = summary.miss_ratio
-    data["outputs"] = [_output_data(output) for output in summary.outputs]
+    data["outputs"] = [output_data(output) for output in summary.outputs]
     return data
 
 
-def _output_data(output: OutputSummary) -> dict[str, Any]:
+def output_data(output: OutputSummary) -> dict[str, Any]:
+    """One output's; all its fields."""
     times = ("deadline", "latency_median", "latency_99", "latency_max")
     data = {
         f"{name}_ns" if name in times else name: value for name, value in asdict(output).items()

@@ -33,6 +33,10 @@ class EventKind(IntEnum):
     """tuples that ran as one; ``ran`` is how many"""
     FRAME = 13
     BEHIND = 14
+    OVERRUN = 16
+    """a job's budget does not hold its next operator, and another job is ready"""
+    REPLENISH = 17
+    """an overrun job goes on because none is ready"""
 
 
 Event = tuple[int, int, int, str, str, str, int, int, int]

@@ -199,6 +199,7 @@ def _unit(
         position += count
     facts = UnitFacts(
         deadline=task.relative_deadline,
+        period=_period(task, graph),
         rank=order.rank[task.name],
         position=order.position[task.name],
         level=order.level[task.name],
@@ -217,6 +218,12 @@ def _unit(
         unit.free = unit.free and not unit.base_cost and not unit.item_cost
         unit.whole = None
     return unit
+
+
+def _period(task: Task, graph: Graph) -> int | None:
+    curves = [graph.sources[name].arrivals for name in graph.sources_before(task.operators[0])]
+    periods = [curve.sustained.period for curve in curves if curve is not None]
+    return min(periods) if periods and len(periods) == len(curves) else None
 
 
 @dataclass(slots=True)

@@ -16,7 +16,8 @@ from typing import Any
 
 from headway.model.plan import Plan
 from headway.runtime.clock import Pace
-from headway.runtime.core import NEVER, Arrival, Core
+from headway.runtime.core import Core
+from headway.runtime.happenings import NEVER, Arrival
 from headway.runtime.keeping_up import KeepingUp
 from headway.runtime.operators.base import Dropped, Row
 from headway.runtime.trace import EventKind, Trace

@@ -15,16 +15,15 @@ from typing import Any
 
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
-from headway.model.query import Criticality
 from headway.model.time import MICROSECOND, MILLISECOND
 from headway.runtime.application import Subscriptions
 from headway.runtime.clock import Clock, MonotonicClock, Pace
-from headway.runtime.core import Arrival
 from headway.runtime.engine import RunResult
+from headway.runtime.happenings import Arrival
 from headway.runtime.keeping_up import Behind, KeepingUp
-from headway.runtime.operators.base import Dropped, Row
+from headway.runtime.operators.base import Row
 from headway.runtime.program import build_program
-from headway.runtime.results import OutputRecord, OutputTuple, SideOutput
+from headway.runtime.results import OutputRecord, OutputTuple, SideOutput, records_of
 from headway.runtime.trace import Trace
 from headway.runtime.wall import WallKernel
 from headway.runtime.wall_jobs import apart
@@ -80,28 +79,16 @@ class WallEngine:
         epoch = self.epoch
         if epoch is None:
             epoch = time.time_ns() if first is None else first.time
-        outputs = {
-            output.name: OutputRecord(
-                output.name,
-                output.deadline or 0,
-                output.weight,
-                output.criticality is Criticality.HARD,
-            )
-            for output in self.plan.query.outputs
-        }
+        outputs = records_of(self.plan.query)
         side = SideOutput()
         trace = Trace(kept=self.keep_trace)
-
-        def drop(dropped: Dropped, now: int) -> None:
-            side.dropped.append((now, dropped))
-
         kernel = WallKernel(
             self.plan,
             self._program,
             self._policy,
             pace=Pace(self.clock, epoch, self.clock.now(), self.speed),
             sinks={name: self._sink(record) for name, record in outputs.items()},
-            on_drop=drop,
+            on_drop=side.take,
             trace=trace,
             keeping_up=self.keeping_up,
             live=self.live,

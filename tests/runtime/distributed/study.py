@@ -14,7 +14,7 @@ from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
 from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.vehicle import Bus, BusKind, Node, Vehicle
-from headway.runtime.core import Arrival
+from headway.runtime.happenings import Arrival
 from headway.sources.writing import StreamWriter
 
 RADAR = schema(id="int", distance="double")

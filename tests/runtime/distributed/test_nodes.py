@@ -22,11 +22,11 @@ from headway.model.query import Decide, LoadShedder, Output, Query, Source
 from headway.model.schema import schema
 from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.vehicle import Bus, BusKind, Node, Vehicle
-from headway.runtime.core import Arrival
 from headway.runtime.distributed.liveness import Timing
 from headway.runtime.distributed.node import NodeProcess, Settings
 from headway.runtime.distributed.slicing import slices_of
 from headway.runtime.engine import Engine
+from headway.runtime.happenings import Arrival
 from headway.sources.writing import StreamWriter
 
 CALM = Timing(heartbeat=50 * MILLISECOND, missed=200)

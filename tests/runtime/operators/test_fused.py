@@ -105,11 +105,11 @@ def test_a_function_of_the_user_that_raises_costs_only_its_tuple() -> None:
     assert len(dropped) == 2 * 4, "two rows in each of the forms"
     assert {(d.kind, d.row) for d in dropped} == {
         (DropKind.FAILED, (2, 0.0, 1)),
-        (DropKind.FAILED, (4, 4.0, None)),
+        (DropKind.FAILED, (4, 4.0, None, 0.25)),
     }
     assert {d.reason for d in dropped} == {
         "operator 'inverse': ZeroDivisionError: float division by zero; got row (2, 0.0, 1)",
-        "operator 'small': ValueError: no value; got row (4, 4.0, None)",
+        "operator 'small': ValueError: no value; got row (4, 4.0, None, 0.25)",
     }
 
 

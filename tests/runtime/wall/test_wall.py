@@ -18,8 +18,8 @@ from headway.model.plan import Plan
 from headway.model.query import Output, Query
 from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.runtime.clock import ManualClock, MonotonicClock, Pace
-from headway.runtime.core import Arrival
 from headway.runtime.engine import Engine
+from headway.runtime.happenings import Arrival
 from headway.runtime.keeping_up import Behind
 from headway.runtime.trace import EventKind
 from headway.runtime.wall_engine import WallEngine

@@ -18,7 +18,8 @@ from headway.schedule.online.reservation import (
     ReservationPolicy,
     TaskFacts,
 )
-from headway.schedule.online.rop_edf import ReservedEdf1, ReservedEdf2, SplitCapacity
+from headway.schedule.online.rop_edf import ReservedEdf1, ReservedEdf2
+from headway.schedule.online.split_capacity import SplitCapacity
 from headway.schedule.overload import Record, Release, Run, draw_releases, simulate
 from headway.schedule.overload.releases import in_order
 

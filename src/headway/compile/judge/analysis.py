@@ -27,135 +27,36 @@ more than when the window was due."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from headway.compile.compilation import Compilation
-from headway.compile.judge.bounds import most, plus
-from headway.compile.judge.demand import Demand, Section, busy_period, lateness
+from headway.compile.judge.bounds import most
+from headway.compile.judge.demand import LONGEST, Demand, Section, busy_period, lateness
 from headway.compile.judge.jobs import (
-    Flows,
-    Work,
     back_after,
     flows_of,
-    most_outputs,
     work_of,
 )
-from headway.compile.judge.media import Message, Responses, media_responses, messages_of
+from headway.compile.judge.media import media_responses, messages_of
+from headway.compile.judge.sections import Sections
 from headway.compile.judge.watermarks import Lags, source_lag, why_no_lag
 from headway.compile.load import gathers, runs_of
 from headway.compile.rates import windows_per_tuple
 from headway.compile.trains import waits
-from headway.model.arrival import ArrivalCurve
-from headway.model.operators import Aggregate, Join
-from headway.model.plan import Crossing, Task
+from headway.model.arrival import ArrivalCurve, Rate
+from headway.model.operators import Aggregate
+from headway.model.plan import Task
 from headway.model.routes import architecture_of
+from headway.model.utilisation import FULL
 from headway.model.vehicle import Node
 
 MOST_ROUNDS = 1_000
+GRAIN = 100_000
+"""reserved work counts in portions of this time (ns)"""
 
 
 @dataclass(slots=True)
-class Analysis:
-    """Current bounds; None means that none exists, and ``reasons`` says why, by node or medium."""
-
-    compilation: Compilation
-    batch: int = 0
-    """tuples may run as one, without a decision, for this long: it holds up others, and the first
-    of them until the last is done"""
-    latency: dict[str, int | None] = field(default_factory=dict)
-    """task -> the longest from its job's timestamp to its end"""
-    accepted: dict[str, int | None] = field(default_factory=dict)
-    """task -> the same for jobs that a tuple releases, not a timeout or a window's end"""
-    responses: Responses = field(default_factory=dict)
-    """(stream, medium) -> the longest from offering a tuple to the end of its last frame"""
-    reasons: dict[str, str] = field(default_factory=dict)
-    flows: Flows = field(default_factory=dict)
-    curves: dict[str, ArrivalCurve] = field(default_factory=dict)
-    _works: dict[tuple[str, str], Work] = field(default_factory=dict)
-    """(task, entry stream) -> computation times"""
-    _producers: dict[str, list[Task]] = field(default_factory=dict)
-    _tasks_on: dict[str, list[Task]] = field(default_factory=dict)
-    _tasks_with: dict[str, list[Task]] = field(default_factory=dict)
-    """join -> the tasks it stands in"""
-    _tasks_after: dict[tuple[str, str], list[Task]] = field(default_factory=dict)
-    """(stream, node) -> the tasks that it enters there"""
-    _cascades: dict[str, int] = field(default_factory=dict)
-    """task -> work on its node that one execution of its last operator can release at once"""
-    _crossing_of: dict[tuple[str, str], Crossing] = field(default_factory=dict)
-    _messages: dict[str, list[Message]] = field(default_factory=dict)
-    _entries: dict[str, dict[str, int | None]] = field(default_factory=dict)
-    """stream -> source -> ``entry`` on the stream's own node"""
-    _late_entries: dict[str, dict[str, int | None]] = field(default_factory=dict)
-    """the same, windows held up by less urgent work included"""
-    _nodes: dict[str, Node] = field(default_factory=dict)
-    _lags: Lags | None = None
-    _entry_ages: dict[str, int | None] = field(default_factory=dict)
-    """stream -> the oldest its tuples can be when their cause enters the stream's own node"""
-
-    # ---------------------------------------------------------------- ages
-
-    def producers(self, stream: str) -> list[Task]:
-        """The tasks that end in the operator of this stream."""
-        return self._producers.get(stream, [])
-
-    def crossing(self, stream: str, node: str) -> Crossing | None:
-        return self._crossing_of.get((stream, node))
-
-    def shift(self, task: Task) -> int:
-        """How much older than its job's timestamp a task's output can be: joins take the older one.
-
-        Gathering operators and aggregates need nothing here: their jobs carry the oldest timestamp.
-        """
-        return sum(join.within for join in self._joins(task))
-
-    def _joins(self, task: Task) -> list[Join]:
-        operators = self.compilation.graph.operators
-        return [o for name in task.operators if isinstance(o := operators[name], Join)]
-
-    def age_sent(self, stream: str) -> int | None:
-        """The oldest a tuple can be when its stream offers it, on its own node."""
-        sources = self.compilation.graph.sources
-        if stream in sources:
-            return sources[stream].age
-        return most([plus(self.latency[t.name], self.shift(t)) for t in self.producers(stream)])
-
-    def age_at(self, stream: str, node: str) -> int | None:
-        """The oldest a tuple can be when it reaches the node."""
-        age = self.age_sent(stream)
-        crossing = self.crossing(stream, node)
-        for hop in crossing.hops if crossing else ():
-            age = plus(age, self.responses.get((stream, hop.name), hop.delay))
-        return age
-
-    def input_age(self, task: Task) -> int | None:
-        return most([self.age_at(stream, task.node) for stream in task.entries])
-
-    def release_age(self, task: Task) -> int | None:
-        """The oldest a job's tuple can be when the job is due: when its tuple comes, its timeout is
-        over or its window may close."""
-        head = self.compilation.graph.operators[task.operators[0]]
-        age = self.input_age(task)
-        if isinstance(head, Aggregate):
-            assert self._lags is not None
-            return plus(head.window, self._lags.into(head.name))
-        if isinstance(head, Join) and head.timeout is not None:
-            # Its timer starts when the join has looked for a partner.
-            age = most([age, self.accepted[task.name]])
-        return plus(age, head.timeout or 0)
-
-    def wait(self, task: Task) -> int | None:
-        """How long a tuple waits at the head for others or for its window's end."""
-        age, released = self.input_age(task), self.release_age(task)
-        return None if age is None or released is None else max(released - age, 0)
-
-    def _held_age(self, task: Task) -> int | None:
-        """Like :meth:`release_age`, but a window closes only after the tuples that are to enter it,
-        which may be less urgent than its result."""
-        if isinstance(self.compilation.graph.operators[task.operators[0]], Aggregate):
-            return most([self.release_age(task), self.latency[task.name]])
-        return self.release_age(task)
-
-    # ---------------------------------------------------------------- solving
+class Analysis(Sections):
+    """Solves for the least bounds."""
 
     def solve(self) -> None:
         """Raises all bounds until nothing changes."""
@@ -203,67 +104,6 @@ class Analysis:
             ages[head] = max(ages.get(head, 0), self.input_age(task) or 0)
         return ages
 
-    def _find_entries(self) -> None:
-        """A sensor's tuple enters its node on arrival, one from elsewhere when it is received,
-        and one that waited when it is released."""
-        graph = self.compilation.graph
-        self._entries = {name: {name: 0} for name in graph.sources}
-        self._late_entries = {name: {name: 0} for name in graph.sources}
-        self._entry_ages = {name: source.age for name, source in graph.sources.items()}
-        for stream in graph.order:
-            for late, entries in ((False, self._entries), (True, self._late_entries)):
-                found: dict[str, int | None] = dict.fromkeys(self.flows[stream], 0)
-                for task in self.producers(stream):
-                    for entry in task.entries:
-                        for source in self.flows[entry]:
-                            released = self._release_after(task, entry, source, late=late)
-                            found[source] = most([found.get(source, 0), released])
-                entries[stream] = found
-            self._entry_ages[stream] = most(
-                [plus(self._entry_age(t), self.shift(t)) for t in self.producers(stream)]
-            )
-
-    def _entry_age(self, task: Task) -> int | None:
-        """The oldest a job's tuple can be when what caused it enters the node, or is released
-        there."""
-        if waits(self.compilation.graph.operators[task.operators[0]]):
-            return self._held_age(task)
-        return most(
-            [
-                self._entry_ages[stream]
-                if self._is_local(stream, task)
-                else self.age_at(stream, task.node)
-                for stream in task.entries
-            ]
-        )
-
-    def _is_local(self, stream: str, task: Task) -> bool:
-        """Whether tuples enter the task as soon as they arrive or are made. The results of a batch
-        wait for its end, and the node may run what is less urgent meanwhile: they enter anew."""
-        if self.batch and stream in self.compilation.graph.operators:
-            return False
-        return self.compilation.placement[stream] == task.node
-
-    def _release_after(self, task: Task, stream: str, source: str, *, late: bool) -> int | None:
-        """The longest from an arrival until its tuple has entered the node or been released there;
-        ``late`` counts that windows may be held up."""
-        head = self.compilation.graph.operators[task.operators[0]]
-        if not waits(head):
-            return self._arrival_to_entry(task, stream, source, late=late)
-        if not gathers(head):
-            return self._held_age(task) if late else self.release_age(task)
-        offered = (
-            0
-            if stream == source and self._is_local(stream, task)
-            else self.age_at(stream, task.node)
-        )
-        return plus(offered, head.timeout)
-
-    def _arrival_to_entry(self, task: Task, stream: str, source: str, *, late: bool) -> int | None:
-        if self._is_local(stream, task):
-            return (self._late_entries if late else self._entries)[stream][source]
-        return self.age_at(stream, task.node)
-
     def _solve_node(self, node: Node) -> None:
         tasks = self._tasks_on.get(node.name, [])
         if not tasks or self.reasons.get(node.name):
@@ -278,8 +118,10 @@ class Analysis:
             )
         released: list[int] = []
         offered: list[int] = []
+        reserved = self.reserved.get(node.name)
         for task in tasks:
-            reason = reason or self._add_demands(task, demands, pending)
+            if reserved is None or task.name not in self.soft:
+                reason = reason or self._add_demands(task, demands, pending)
             released.append(self.release_age(task) or 0)
             offered.append(self.input_age(task) or 0)
         if not reason:
@@ -288,9 +130,12 @@ class Analysis:
             done_by = [task.relative_deadline + self._window(task) for task in tasks]
             due = [deadline - age for deadline, age in zip(done_by, released, strict=True)]
             due += [t.relative_deadline - age for t, age in zip(tasks, offered, strict=True)]
-            sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
-            late = lateness(demands, sections, due)
-            busy = busy_period(pending)
+            busy: int | None
+            if reserved is None:
+                sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
+                late, busy = lateness(demands, sections, due), busy_period(pending)
+            else:  # how much soft work may wait is not bounded, only how urgent it is
+                late, busy = self._lateness_beside(reserved, tasks, demands, due), LONGEST
             if late is None or busy is None:
                 reason = f"{node.name} can be asked for more than it can do"
             else:
@@ -304,60 +149,24 @@ class Analysis:
             self.latency.update(dict.fromkeys((task.name for task in tasks), None))
             self.accepted.update(dict.fromkeys((task.name for task in tasks), None))
 
+    def _lateness_beside(
+        self, reserved: int, tasks: list[Task], demands: list[Demand], due: list[int]
+    ) -> list[int] | None:
+        """Lateness when soft tasks hold reservations. One that has used its budget runs when
+        nothing else is ready, however urgent it is: its operator can hold up everything."""
+        demands = [*demands, _reserved_demand(reserved)]
+        hard = [
+            Section(t.relative_deadline, self._section(t)) for t in tasks if t.name not in self.soft
+        ]
+        soft = max((self._section(t) for t in tasks if t.name in self.soft), default=0)
+        by_hard, freely = lateness(demands, hard, due), lateness(demands, [], due)
+        if by_hard is None or freely is None:
+            return None
+        return [max(one, other + soft) for one, other in zip(by_hard, freely, strict=True)]
+
     def _window(self, task: Task) -> int:
         head = self.compilation.graph.operators[task.operators[0]]
         return head.window if isinstance(head, Aggregate) else 0
-
-    def _section(self, task: Task) -> int:
-        """How long an operator under way can hold up more urgent work, its cascade included."""
-        section = max(self._works[task.name, entry].section for entry in task.entries)
-        section = max(section, self._gathered_section(task))
-        section += self.batch
-        return section + (self._cascades[task.name] if self.shift(task) else 0)
-
-    def _gathered_section(self, task: Task) -> int:
-        """The longest execution of a head that takes all that has come in its timeout."""
-        head = self.compilation.graph.operators[task.operators[0]]
-        if not gathers(head) or head.cost is None or head.cost.between_items:
-            return 0
-        node = self._nodes[task.node]
-        items = sum(
-            flow.count
-            * self.curves[source].in_interval(
-                (head.timeout or 0) + (self.age_at(stream, task.node) or 0)
-            )
-            for stream in task.entries
-            for source, flow in self.flows[stream].items()
-        )
-        return head.cost.of(items, node.speed) + node.decision_cost + node.preemption_cost
-
-    def _find_cascades(self) -> None:
-        """Work on its node that one execution of a task's last operator can release at once, from
-        the last tasks of the query to the first."""
-        graph = self.compilation.graph
-        for name in reversed(graph.order):
-            for task in self.producers(name):
-                last = graph.operators[name]
-                outputs = max((most_outputs(last, stream) for stream in last.streams), default=1)
-                if isinstance(last, Join) and last.partners is not None:
-                    outputs = max(outputs, self._pairs_at_once(last))
-                following = [
-                    (self._works[after.name, name], self._cascades[after.name])
-                    for after in self._tasks_after.get((name, task.node), [])
-                ]
-                self._cascades[task.name] = outputs * sum(
-                    work.per_tuple + work.per_execution + cascade for work, cascade in following
-                )
-
-    def _pairs_at_once(self, join: Join) -> int:
-        """How many partners can be waiting for one tuple of the other side."""
-        assert join.partners is not None
-        return sum(
-            flow.count * self.curves[source].in_interval(2 * join.within + flow.back)
-            for port in join.inputs
-            if port.port == join.partners[0]
-            for source, flow in self.flows[port.stream].items()
-        )
 
     def _partner_age(self, task: Task) -> int | None:
         """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
@@ -434,3 +243,9 @@ class Analysis:
                     later = back_after(head, back, age)
                     add(curve, times * cost, later, released, released_late, held)
         return ""
+
+
+def _reserved_demand(share: int) -> Demand:
+    """Work of soft jobs: those that are released and due within an interval hold at most ``share``
+    (millionths) of it, as at no instant more is reserved."""
+    return Demand(ArrivalCurve((Rate(1, GRAIN),)), -(-share * GRAIN // FULL), 0)

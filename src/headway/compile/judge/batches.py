@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.compile.compilation import Compilation
 from headway.compile.judge.analysis import Analysis
-from headway.model.graph import graph_of
+from headway.compile.judge.kept import broken, compilation_of
 from headway.model.plan import Plan
 
 FINEST = 1_000
@@ -20,16 +20,7 @@ def batch_budget(plan: Plan) -> int:
     verdict = plan.verdict
     if verdict is None or not verdict.safe:
         return 0
-    compilation = Compilation(
-        query=plan.query,
-        vehicle=plan.vehicle,
-        timed=True,
-        graph=graph_of(plan.query),
-        schemas=dict(plan.schemas),
-        placement=dict(plan.placement),
-        crossings=plan.crossings,
-        tasks=plan.tasks,
-    )
+    compilation = compilation_of(plan)
     budget = min(promise.slack or 0 for promise in verdict.promises)
     while budget >= FINEST and not _kept(compilation, budget):
         budget //= 2
@@ -37,10 +28,4 @@ def batch_budget(plan: Plan) -> int:
 
 
 def _kept(compilation: Compilation, budget: int) -> bool:
-    analysis = Analysis(compilation, batch=budget)
-    analysis.solve()
-    for output in compilation.query.outputs:
-        bound = analysis.age_sent(output.stream)
-        if bound is None or bound > (output.deadline or 0):
-            return False
-    return True
+    return not broken(Analysis(compilation, batch=budget), compilation.query.outputs)

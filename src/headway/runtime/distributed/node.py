@@ -11,7 +11,6 @@ from typing import Any
 
 from headway.model.time import MICROSECOND, MILLISECOND
 from headway.runtime.clock import MonotonicClock, Pace
-from headway.runtime.core import Arrival
 from headway.runtime.distributed.events import EventLog
 from headway.runtime.distributed.liveness import Timing
 from headway.runtime.distributed.node_kernel import NodeKernel
@@ -21,6 +20,7 @@ from headway.runtime.distributed.outgoing import Address
 from headway.runtime.distributed.peers import Peers
 from headway.runtime.distributed.report import exit_report
 from headway.runtime.distributed.rows import Sent
+from headway.runtime.happenings import Arrival
 from headway.runtime.keeping_up import Behind, KeepingUp
 from headway.runtime.operators.base import Dropped, Row
 from headway.runtime.trace import Trace

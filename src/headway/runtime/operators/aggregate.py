@@ -10,7 +10,14 @@ from headway.expressions import Scope, check, compile_aggregates
 from headway.model.operators import Aggregate
 from headway.model.schema import Schema
 from headway.model.time import MICROSECOND
-from headway.runtime.operators.base import DropKind, Row, State, StatefulOperator, failure
+from headway.runtime.operators.base import (
+    MARKED_LATE,
+    DropKind,
+    Row,
+    State,
+    StatefulOperator,
+    failure,
+)
 from headway.runtime.operators.keys import Key, key_function, restored_key
 
 
@@ -50,7 +57,7 @@ class AggregateOperator(StatefulOperator):
         if self._oldest_open is not None and first < self._oldest_open:
             first = self._oldest_open
         if late or first > last:
-            reason = "marked late at its source" if late else "its windows are closed"
+            reason = MARKED_LATE if late else "its windows are closed"
             self.drop(DropKind.LATE, row, reason, port)
             return []
         key = self._key_of(row)

@@ -16,6 +16,7 @@ from headway.errors import DataError, Problem
 from headway.model.user_operator import Row, State
 
 __all__ = [
+    "MARKED_LATE",
     "DropKind",
     "Dropped",
     "Row",
@@ -36,9 +37,13 @@ class DropKind(StrEnum):
     FAILED = "failed"
     """A function of the user raised, or gave what its type does not allow."""
     REJECTED = "rejected"
-    """It does not have the form its source promises."""
+    """It does not have the form its source promises, or comes beyond the rate it promises."""
     SHED = "shed"
-    """The load shedder let others pass before it."""
+    """The load shedder let others pass before it, or no processor time was left to reserve."""
+
+
+MARKED_LATE = "marked late at its source"
+"""why a join or a window drops a tuple"""
 
 
 @dataclass(frozen=True, slots=True)

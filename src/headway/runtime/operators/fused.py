@@ -8,9 +8,9 @@ One text is generated and compiled per run of operators, with four forms of the 
 - ``tally(rows)`` is that loop and also counts, by operator, the rows whose train ended there.
 
 A function of the user that raises costs its tuple and nothing else: the tuple goes to the side
-list as FAILED with the operator's name, and the train ends for it as if that operator had dropped
-it. Which operator it was is read off the line of the generated text, so that success costs
-nothing.
+list as FAILED with the operator's name, as that operator got it, and the train ends for it as if
+that operator had dropped it. Which operator it was is read off the line of the generated text, and
+what it got is computed again, so that success costs nothing.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Fused(SideList):
     ) -> None:
         """``schemas`` are those of the streams, by name."""
         self.operators = tuple(operator.name for operator in operators)
+        self._given = (tuple(operators), schemas)
         super().__init__(">".join(self.operators))
         writer = _Writer(operators, schemas)
         texts = [writer.function(form) for form in FORMS]
@@ -64,9 +65,18 @@ class Fused(SideList):
         assert traceback is not None
         lines = [line for line, _ in self._starts]
         index = self._starts[bisect_right(lines, traceback.tb_lineno) - 1][1]
-        problem = failure(self.operators[index], row, error)
-        self.side.append(Dropped(self.operators[index], DropKind.FAILED, row, str(problem)))
+        given = self._given_to(index, row)
+        problem = failure(self.operators[index], given, error)
+        self.side.append(Dropped(self.operators[index], DropKind.FAILED, given, str(problem)))
         return index + 1
+
+    def _given_to(self, index: int, row: Row) -> Row:
+        """What the operators before that one made of a row of the train."""
+        operators, schemas = self._given
+        if not any(isinstance(operator, Map) for operator in operators[:index]):
+            return row
+        made = Fused(operators[:index], schemas).run(row)
+        return row if made is None else made  # None: a function that does not keep its word
 
 
 class _Writer:

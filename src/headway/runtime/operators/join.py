@@ -15,7 +15,15 @@ from headway.expressions import Scope, check, compile_condition, compile_values
 from headway.model.operators import Join
 from headway.model.schema import DataType, Schema
 from headway.model.time import MICROSECOND
-from headway.runtime.operators.base import DropKind, Row, State, StatefulOperator, Timer, failure
+from headway.runtime.operators.base import (
+    MARKED_LATE,
+    DropKind,
+    Row,
+    State,
+    StatefulOperator,
+    Timer,
+    failure,
+)
 from headway.runtime.operators.keys import Key, key_function
 
 Kept = tuple[int, int, Row]
@@ -73,11 +81,7 @@ class JoinOperator(StatefulOperator):
     def accept(self, port: str, row: Row, now: int, late: bool = False) -> list[Row]:
         timestamp = row[0]
         if late or (self._watermark is not None and timestamp < self._watermark):
-            reason = (
-                "marked late at its source"
-                if late
-                else f"older than the watermark {self._watermark}"
-            )
+            reason = MARKED_LATE if late else f"older than the watermark {self._watermark}"
             self.drop(DropKind.LATE, row, reason, port)
             return []
         side = self._side_of[port]

@@ -52,23 +52,44 @@ OVERLOAD_POLICIES: dict[str, type[ReservationPolicy]] = {
 ALIASES = {"rop-edf": "rop-edf-1"}
 
 
+ENGINE_POLICIES: dict[str, type[Policy]] = {
+    **POLICIES,
+    **{name: policy for name, policy in OVERLOAD_POLICIES.items() if policy.in_engine},
+}
+"""what the vehicle engine runs queries under, in virtual time"""
+UNRESERVED: dict[str, type[Policy]] = {
+    **POLICIES,
+    **{name: policy for name, policy in OVERLOAD_POLICIES.items() if not policy.guarded},
+}
+"""those of them that only order jobs: they need no virtual time"""
+
+
 def policy_named(name: str) -> Policy:
-    """A policy by its name; InputError lists the names there are."""
-    if name not in POLICIES:
-        known = ", ".join(POLICIES)
-        raise InputError(Problem(f"unknown policy {name!r}", want=f"one of {known}"))
-    return POLICIES[name]()
+    """A policy that only orders jobs; InputError lists the names there are, and says of one that
+    reserves processor time where it runs."""
+    if name in UNRESERVED:
+        return UNRESERVED[name]()
+    if ALIASES.get(name, name) in OVERLOAD_POLICIES:
+        raise InputError(
+            Problem(
+                f"{name!r} reserves processor time, which needs virtual time and declared costs",
+                want="run it with `headway run --engine vehicle --clock virtual` or "
+                f"`headway loadtest`; here one of {', '.join(UNRESERVED)}",
+            )
+        )
+    raise InputError(Problem(f"unknown policy {name!r}", want=f"one of {', '.join(UNRESERVED)}"))
 
 
 def engine_policy_named(name: str) -> Policy:
-    """A policy of the engine in virtual time: those above, and what it knows for overload."""
+    """A policy of the engine in virtual time: those above, and those that reserve."""
     found = ALIASES.get(name, name)
-    if found in OVERLOAD_POLICIES and OVERLOAD_POLICIES[found].in_engine:
-        return OVERLOAD_POLICIES[found]()
+    if found in ENGINE_POLICIES:
+        return ENGINE_POLICIES[found]()
     if found in OVERLOAD_POLICIES:
         want = "it is for task sets: see `headway loadtest`"
         raise InputError(Problem(f"the engine does not run {name!r}", want=want))
-    return policy_named(name)
+    known = ", ".join([*ENGINE_POLICIES, *ALIASES])
+    raise InputError(Problem(f"unknown policy {name!r}", want=f"one of {known}"))
 
 
 def overload_policy_named(name: str) -> ReservationPolicy:
@@ -81,6 +102,7 @@ def overload_policy_named(name: str) -> ReservationPolicy:
 
 
 __all__ = [
+    "ENGINE_POLICIES",
     "OVERLOAD_POLICIES",
     "POLICIES",
     "Policy",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from headway.model.taskset import FULL
 from headway.schedule.online.reservation import (
     UNLIMITED,
+    WAITING,
     Job,
     Ledger,
     ReservationPolicy,
@@ -27,6 +28,7 @@ class Servers(Ledger):
 
     counts = True
     overloaded = True
+    moves = True
 
     def __init__(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> None:
         super().__init__(tasks, overhead)
@@ -54,7 +56,7 @@ class Servers(Ledger):
             self._serve(job)
         else:
             self._waiting[task].append(job)
-            job.due = -1
+            job.due = WAITING
         return True
 
     def _serve(self, job: Job) -> None:
@@ -69,7 +71,8 @@ class Servers(Ledger):
     def used(self, job: Job) -> Used:
         task = job.task
         self._due[task] = job.due + self.tasks[task].period
-        job.due, job.budget = self._due[task], self._full[task]
+        job.due = self._due[task]
+        job.budget += self._full[task]  # an operator longer than a budget waits for several
         return Used.LATER
 
     def on_complete(self, job: Job, now: int) -> Job | None:

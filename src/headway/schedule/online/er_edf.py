@@ -16,31 +16,42 @@ class SharedCapacity(Ledger):
     def __init__(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> None:
         super().__init__(tasks, overhead)
         self._share = [task.peak if task.hard else task.average for task in self.tasks]
-        self._budget = [
-            task.deadline * share // FULL
-            for task, share in zip(self.tasks, self._share, strict=True)
-        ]
         self.capacity = FULL
         # Of all tasks, not only of the admitted: in figure 5 budgets hold from time 0 on, where
         # the admitted ones have a peak of 95 % and all tasks one of 145 %.
         self.overloaded = sum(task.peak for task in self.tasks) + overhead > FULL
 
+    def share(self, job: Job) -> int:
+        """What a job asks for."""
+        return self._share[job.task]
+
     def admit(self, job: Job) -> bool:
-        share = self._share[job.task]
+        share = self.share(job)
         if share > self.capacity:
             return False
         self.capacity -= share
         job.held = share
-        job.budget = self._budget[job.task]
+        job.budget = self.budget(job)
         return True
 
     def budget(self, job: Job) -> int:
-        return self._budget[job.task]
+        return job.window * job.held // FULL
 
     def on_complete(self, job: Job, now: int) -> Job | None:
         self.capacity += job.held
         job.held = 0
         return None
+
+
+class SharedByTuples(SharedCapacity):
+    """Of tuples, each asks for its own utilisation: declared costs are peak and average in one."""
+
+    def __init__(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> None:
+        super().__init__(tasks, overhead)
+        self.overloaded = True  # how many come is not known before
+
+    def share(self, job: Job) -> int:
+        return job.utilisation
 
 
 class EnhancedReservationEdf(ReservationPolicy):
@@ -53,3 +64,6 @@ class EnhancedReservationEdf(ReservationPolicy):
 
     def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> SharedCapacity:
         return SharedCapacity(tasks, overhead)
+
+    def open_for_tuples(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> SharedByTuples:
+        return SharedByTuples(tasks, overhead)

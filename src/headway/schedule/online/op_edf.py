@@ -13,7 +13,6 @@ class OperatorPathEdf(ReservationPolicy):
     name = "op-edf"
     summary = "earliest deadline first over operator paths; nothing is rejected"
     paper = "ROP-EDF, section 3 (Li et al.)"
-    in_engine = True
     guarded = False
     features = (True, False, True, False)
 

@@ -25,6 +25,8 @@ class UnitFacts:
 
     deadline: int
     """relative deadline by EDF*, from the tuple's timestamp (ns)"""
+    period: int | None
+    """shortest declared period of the sources before it (ns); none where one declares no rate"""
     rank: int
     """place in the static order: topological, the branch to the shorter deadline first"""
     position: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headway.errors import InputError, Problem
 from headway.schedule.online.policy import KeyFunction, UnitFacts
 from headway.schedule.online.reservation import Job, Ledger, ReservationPolicy, TaskFacts
 
@@ -22,18 +23,24 @@ class PeriodOrder(Ledger):
 
 
 class RateMonotonic(ReservationPolicy):
-    """Fixed priorities by period. Among queries, where a path has no period of its own, by relative
-    deadline."""
+    """Fixed priorities by period. In a query the period of a train is the shortest of the sources
+    before it; of one period the train with the shorter deadline goes first."""
 
     name = "rate-monotonic"
     summary = "the path with the shorter period first; nothing is rejected"
     paper = "ROP-EDF, table 6 (Schmidt et al.)"
-    in_engine = True
     guarded = False
     features = (False, False, False, False)
 
     def key(self, unit: UnitFacts) -> KeyFunction:
-        key = (unit.deadline, unit.rank)
+        if unit.period is None:
+            raise InputError(
+                Problem(
+                    "rate-monotonic needs the rate of every source",
+                    want="declare `rate` of each, or choose another policy",
+                )
+            )
+        key = (unit.period, unit.deadline, unit.rank)
         return lambda timestamp, root: key
 
     def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> Ledger:

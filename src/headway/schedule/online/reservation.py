@@ -16,6 +16,8 @@ from headway.model.taskset import FULL
 from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
 
 UNLIMITED = 1 << 62
+WAITING = -UNLIMITED
+"""in place of a deadline: the job waits for another of its task"""
 
 
 class State(IntEnum):
@@ -71,6 +73,11 @@ class Job:
         """what it has reserved, in millionths"""
         self.state = State.DORMANT
 
+    @property
+    def window(self) -> int:
+        """From release to deadline: D."""
+        return self.deadline - self.release
+
 
 class Ledger:
     """What is reserved during a run. This one reserves nothing and admits everybody."""
@@ -81,6 +88,8 @@ class Ledger:
     """whether :meth:`turn` orders releases with one instant and deadline"""
     counts = False
     """whether it wants to know of completions"""
+    moves = False
+    """whether it orders jobs by deadlines of its own"""
 
     def __init__(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> None:
         self.tasks = tuple(tasks)
@@ -124,8 +133,8 @@ class ReservationPolicy(Policy):
     preemptive: ClassVar[bool] = True
     guarded: ClassVar[bool] = True
     """hard load above capacity is refused before anything runs"""
-    in_engine: ClassVar[bool] = False
-    """whether the vehicle engine can run queries under it"""
+    in_engine: ClassVar[bool] = True
+    """whether the vehicle engine runs queries under it"""
     features: ClassVar[tuple[bool, bool, bool, bool]]
     """the paper's table 6: a hard guarantee below overload, in overload, tasks with several
     deadlines, requested utilisation over 100 %"""
@@ -137,3 +146,8 @@ class ReservationPolicy(Policy):
     @abstractmethod
     def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> Ledger:
         """The books of one run."""
+
+    def open_for_tuples(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> Ledger:
+        """The books of a node of the vehicle engine: tuples are jobs, and several of a task may be
+        between release and deadline at once."""
+        return self.open(tasks, overhead)

@@ -2,11 +2,11 @@
 
 A path leads from a source to an output. (a) Operators in a row are one task. (b) An operator with
 several inputs runs for each of them, so it stands in the path of every source. (c) Where a path
-branches, the output with the shortest deadline owns the shared operators (the key path), and the
-others begin behind the branch. A path is hard or soft as its output is. Its job is all that a
-source delivers in one of its periods; its work comes from declared costs and rates. The time that
-the deadline leaves after delays, gathering and messages is divided over the path's nodes in
-proportion to the work there.
+branches, the output with the shortest deadline owns the shared operators (the key path; a hard
+output before all soft ones), and the others begin behind the branch. A path is hard or soft as its
+output is. Its job is all that a source delivers in one of its periods; its work comes from declared
+costs and rates. The time that the deadline leaves after delays, gathering and messages is divided
+over the path's nodes in proportion to the work there.
 
 What a load shedder would drop are soft tasks of their own: with reservations it need not be dropped
 while there is room."""
@@ -79,14 +79,14 @@ def task_sets_of(plan: Plan, overhead: int = 0) -> list[TaskSet]:
 
 
 def operator_paths(plan: Plan) -> list[OperatorPath]:
-    """All paths of the query, those with the shortest deadlines first."""
+    """All paths of the query: hard ones, then soft ones, by deadline."""
     graph = graph_of(plan.query)
     compilation = Compilation(query=plan.query, vehicle=plan.vehicle, timed=True, graph=graph)
     found = rates(compilation).rates
     taken: dict[str, set[str]] = {source: set() for source in graph.sources}
     outputs = [output for output in plan.query.outputs if output.deadline is not None]
     paths = []
-    for output in sorted(outputs, key=lambda one: one.deadline or 0):
+    for output in sorted(outputs, key=_first_to_own):
         before = _before(graph, output.stream)
         for source in graph.sources.values():
             on_way = [n for n in graph.order if n in before and n in _behind(graph, source.name)]
@@ -111,6 +111,12 @@ def operator_paths(plan: Plan) -> list[OperatorPath]:
     return paths
 
 
+def _first_to_own(output: Output) -> tuple[bool, int]:
+    """What a hard output needs is hard, even if a soft one wants it sooner: else it could be
+    rejected. Among outputs of a kind the shortest deadline is the key path."""
+    return output.criticality is Criticality.SOFT, output.deadline or 0
+
+
 def _tasks(path: OperatorPath, node: str) -> Iterator[OverloadTask]:
     load, total = path.loads.get(node, 0.0), sum(path.loads.values())
     arrivals = path.source.arrivals
@@ -120,13 +126,28 @@ def _tasks(path: OperatorPath, node: str) -> Iterator[OverloadTask]:
     deadline = max(1, min(period, int(path.window * load / total)))
     use = -(-int(load * period * FULL) // deadline)
     yield _task(path.name, path.kind, period, deadline, use)
-    declared = path.source.rate
-    if declared is not None and declared.per_second > arrivals.sustained.per_second * 1.001:
-        more = int(use * (declared.per_second / arrivals.sustained.per_second - 1))
-        parts = min(MOST_PARTS, -(-more // PART))
-        for part in range(1, parts + 1):
-            name = f"{path.name} {BEYOND}" + f" {part}" * (parts > 1)
-            yield _task(name, Kind.SOFT, period, deadline, more // parts)
+    more = int(use * times_beyond(path))
+    for name in beyond_names(path, more):
+        yield _task(name, Kind.SOFT, period, deadline, more // parts_of(more))
+
+
+def times_beyond(path: OperatorPath) -> float:
+    """How many times as much as its shedder keeps a source may bring besides."""
+    declared, arrivals = path.source.rate, path.source.arrivals
+    if declared is None or arrivals is None:
+        return 0.0
+    times = declared.per_second / arrivals.sustained.per_second - 1
+    return times if times > 0.001 else 0.0
+
+
+def parts_of(use: int) -> int:
+    """Into how many tasks what is beyond a shedder is divided."""
+    return min(MOST_PARTS, -(-use // PART))
+
+
+def beyond_names(path: OperatorPath, use: int) -> list[str]:
+    parts = parts_of(use)
+    return [f"{path.name} {BEYOND}" + f" {n}" * (parts > 1) for n in range(1, parts + 1)]
 
 
 def _task(name: str, kind: Kind, period: int, deadline: int, use: int) -> OverloadTask:

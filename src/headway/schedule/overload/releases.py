@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -28,8 +28,13 @@ def draw_releases(
 
 def in_order(tasks: Sequence[OverloadTask], releases: list[Release]) -> list[Release]:
     """Releases as admission takes them."""
+    return sorted(releases, key=release_order(tasks))
+
+
+def release_order(tasks: Sequence[OverloadTask]) -> Callable[[Release], tuple[int, ...]]:
+    """The key of :func:`in_order`."""
     soft = [not task.hard for task in tasks]
-    return sorted(releases, key=lambda one: (one[0], one[1], soft[one[2]], one[2]))
+    return lambda one: (one[0], one[1], soft[one[2]], one[2])
 
 
 def _times(task: OverloadTask, duration: int, random: np.random.Generator) -> list[int]:

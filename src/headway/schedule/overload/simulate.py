@@ -11,6 +11,7 @@ from heapq import heappop, heappush, heapreplace
 
 from headway.model.taskset import OverloadTask, TaskSet, check_hard_load
 from headway.schedule.online.reservation import (
+    WAITING,
     Job,
     Ledger,
     ReservationPolicy,
@@ -140,7 +141,7 @@ class _Trial:
             task = job.task
             if ledger.admit(job):
                 job.state = State.READY
-                if job.due >= 0:
+                if job.due != WAITING:
                     heappush(ready, (job.due, self._rank[task], job.number, job))
                 if record is not None:
                     record.add(Happening.RELEASED, now, task, job.number)

@@ -127,17 +127,26 @@ class Ranks:
         return rank
 
 
-def processor_speeds(instance: Instance) -> tuple[Fraction, ...]:
-    """speed(p): over its routes to another processor the mean of their slowest links (equation
-    4), and the mean of that over the other processors it reaches (equation 5)."""
+def route_speeds(instance: Instance) -> tuple[tuple[Fraction | None, ...], ...]:
+    """speed(R) from each processor to each other: over its routes the mean of their slowest links
+    (equation 4); None where there is no route."""
     speeds = [Fraction(*pair) for pair in instance.speeds]
-    found = []
-    for row in instance.routes:
-        reached = [
+    return tuple(
+        tuple(
             sum((min(speeds[link] for link in route) for route in routes), Fraction(0))
             / len(routes)
-            for routes in row
             if routes
-        ]
+            else None
+            for routes in row
+        )
+        for row in instance.routes
+    )
+
+
+def processor_speeds(instance: Instance) -> tuple[Fraction, ...]:
+    """speed(p): the mean of its route speeds over the other processors it reaches (equation 5)."""
+    found = []
+    for row in route_speeds(instance):
+        reached = [speed for speed in row if speed is not None]
         found.append(sum(reached, Fraction(0)) / len(reached) if reached else Fraction(1))
     return tuple(found)

@@ -1,0 +1,152 @@
+"""Which task a tuple's job belongs to, and how much work it brings (ROP-EDF figure 3).
+
+Tasks are the operator paths of :mod:`headway.schedule.overload.from_plan`. A tuple that comes to a
+path on a node is a job there, and stays the same job through the trains of that path on the node.
+(a) Operators in a row are one train. (b) A train behind several sources belongs to the path of the
+source that its tuple came from. (c) Behind a branch the key path goes on with the job; each other
+branch is a task, and begins a job, of its own. What a gathering operator runs is a job of its own,
+too: it has other tuples in it than the one that set it off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.compile.judge.jobs import most_outputs, work_of
+from headway.compile.judge.soft_room import soft_rooms
+from headway.compile.load import gathers
+from headway.model.operators import Join
+from headway.model.plan import Plan
+from headway.model.taskset import FULL, Kind
+from headway.runtime.units import Program, Unit
+from headway.schedule.online.reservation import TaskFacts
+from headway.schedule.overload.from_plan import (
+    BEYOND,
+    OperatorPath,
+    operator_paths,
+    task_sets_of,
+)
+from headway.schedule.overload.plan_paths import check_nodes
+from headway.schedule.overload.simulate import facts_of
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a job belongs: a task on a node, behind so many gatherings."""
+
+    node: str
+    task: int
+    hard: bool
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobWork:
+    """What a job brings to a node at most, by declared costs, decisions included (ns)."""
+
+    once: int
+    """paid once by a gathering head"""
+    each: int
+    """for each tuple"""
+    bounded: bool
+    """no join on the way makes pairs that are charged to the tuples of its other side"""
+    last: int
+    """relative deadline of the last train of the path on this node"""
+
+    def of(self, items: int) -> int:
+        return self.once + items * self.each
+
+
+class PathTasks:
+    """The tasks of all nodes of a plan; TaskSetError when the hard ones of a node do not fit."""
+
+    def __init__(self, plan: Plan, program: Program) -> None:
+        self._program = program
+        self._graph = graph = program.graph
+        sets = task_sets_of(plan)
+        check_nodes(sets)
+        self.facts: dict[str, list[TaskFacts]] = {}
+        for one in sets:
+            declared = [task for task in one.tasks if BEYOND not in task.name]
+            self.facts[one.name] = facts_of(declared)
+        rooms, taken = soft_rooms(plan), {one.name: one.hard_capacity for one in sets}
+        self.overheads = {
+            node: max(0, FULL - taken.get(node, 0) - room) for node, room in rooms.items()
+        }
+        """α of each node: what stays free because operators are not interrupted"""
+        owner = {
+            (name, path.source.name): path
+            for path in operator_paths(plan)
+            for name in path.operators
+        }
+        stages = _stages(program)
+        self._places: dict[tuple[int, str], Place] = {}
+        for unit in program.units:
+            if unit.free:
+                continue
+            for source in graph.sources_before(unit.operators[0]):
+                path = owner[unit.operators[0], source]
+                hard = path.kind is Kind.HARD
+                number = self._number(unit.node, path)
+                place = Place(unit.node, number, hard, stages[unit.operators[0]])
+                self._places[unit.index, source] = place
+        self._first_source = [graph.sources_before(unit.operators[0])[0] for unit in program.units]
+        self._works: dict[tuple[int, str, str], JobWork] = {}
+
+    def _number(self, node: str, path: OperatorPath) -> int:
+        """The task of a path on a node; a path that declares to bring nothing gets one, too."""
+        facts = self.facts.setdefault(node, [])
+        names = [task.name for task in facts]
+        if path.name not in names:
+            hard = path.kind is Kind.HARD
+            facts.append(TaskFacts(path.name, hard, path.window, path.window, 0, 0))
+            return len(names)
+        return names.index(path.name)
+
+    def place(self, unit: Unit, source: str | None) -> Place:
+        """The task of a tuple from a source (none: what a timer or a window made) before a unit
+        that costs something."""
+        return self._places[unit.index, source or self._first_source[unit.index]]
+
+    def work(self, unit: Unit, port: str, source: str | None) -> JobWork:
+        """What a job that enters by this unit and port brings, on this node."""
+        source = source or self._first_source[unit.index]
+        found = self._works.get((unit.index, port, source))
+        if found is None:
+            streams = {one.port: one.stream for one in unit.head.inputs}
+            entry = streams.get(port, unit.head.inputs[0].stream)
+            found = self._works[unit.index, port, source] = self._work(unit, entry, source)
+        return found
+
+    def _work(self, unit: Unit, entry: str, source: str) -> JobWork:
+        own = work_of(unit.task, entry, self._graph, self._program.nodes[unit.node])
+        each, last = own.per_tuple, unit.task.relative_deadline
+        results, bounded = self._results(unit, entry)
+        place = self._places[unit.index, source]
+        for following, _ in self._program.entering.get((unit.stream, unit.node), []):
+            if self._places.get((following.index, source)) == place:
+                more = self._work(following, unit.stream, source)
+                each += results * more.each
+                last = max(last, more.last)
+                bounded = bounded and more.bounded
+        return JobWork(own.per_execution, each, bounded, last)
+
+    def _results(self, unit: Unit, entry: str) -> tuple[int, bool]:
+        """How many tuples leave the unit for one that enters, and whether that is a bound."""
+        results, bounded = 1, True
+        for name in unit.operators:
+            operator = self._graph.operators[name]
+            most = most_outputs(operator, entry)
+            if isinstance(operator, Join) and operator.partners is not None and most == 0:
+                bounded = False
+            results *= max(1, most)
+            entry = name
+        return results, bounded
+
+
+def _stages(program: Program) -> dict[str, int]:
+    """Gatherings on the way to and in each operator."""
+    stages = dict.fromkeys(program.graph.sources, 0)
+    for name in program.graph.order:
+        operator = program.graph.operators[name]
+        stages[name] = max(stages[s] for s in operator.streams) + gathers(operator)
+    return stages
