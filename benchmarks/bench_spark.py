@@ -112,11 +112,11 @@ def by_hand(spark: SparkSession, recording: Path, output: Path) -> None:
 
 
 def by_headway(spark: SparkSession, plan: Plan, recording: Path, output: Path) -> None:
+    from headway.runtime.run_folder import RunFolder
     from headway.spark.batch_run import run_batch
-    from headway.spark.output_folder import OutputFolder
     from headway.spark.sinks import Sink
 
-    with OutputFolder(output) as folder:
+    with RunFolder(output) as folder:
         run_batch(spark, plan, recording, folder, Sink())
 
 

@@ -73,15 +73,18 @@ class Case:
                         writer.write(one.row, one.arrived_at, one.vehicle or "only")
                 os.utime(path, (1_700_000_000 + piece, 1_700_000_000 + piece))
 
+    def arguments(self, output: Path) -> list[str]:
+        """Of the command ``headway``."""
+        given = ["run", str(EXAMPLES / self.example / "query.yaml"), "--mode", "stream"]
+        given += ["--input", str(self.recording), "--output", str(output)]
+        given += ["--checkpoint", f"{output}-checkpoint", "--available-now", "--late-ok"]
+        return [*given, "--files-per-batch", "1", "--master", "local[2]"]
+
     def start(self, output: Path) -> subprocess.Popen[bytes]:
         """The command, as the leader of a process group of its own."""
-        command = [sys.executable, "-m", "headway.cli", "run"]
-        command += [str(EXAMPLES / self.example / "query.yaml"), "--mode", "stream"]
-        command += ["--input", str(self.recording), "--output", str(output)]
-        command += ["--checkpoint", f"{output}-checkpoint", "--available-now", "--late-ok"]
-        command += ["--files-per-batch", "1", "--master", "local[2]"]
-        log = (self.folder / "log.txt").open("ab")
-        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        command = [sys.executable, "-m", "headway.cli", *self.arguments(output)]
+        with (self.folder / "log.txt").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
     def finish(self, output: Path) -> None:
         process = self.start(output)

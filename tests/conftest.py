@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 
 MINUTES = (
-    "tests/spark/test_kills.py",
-    "tests/spark/test_disturbed.py",
     "tests/spark/test_cluster.py",
+    "tests/spark/test_kills.py::test_a_kill_leaves_no_trace[tyre",
 )
 
 
@@ -42,5 +41,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
         if any(name in item.nodeid for name in MINUTES) and "HEADWAY_SLOW" not in os.environ:
-            reason = "starts clusters or kills runs for minutes: set HEADWAY_SLOW=1 to run it"
+            reason = "takes a minute or two: set HEADWAY_SLOW=1 to run it"
             item.add_marker(pytest.mark.skip(reason=reason))

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import functions as F
-from tests.contract.recordings import Answer, Recording, comparable
+from tests.contract.recordings import Answer, Recording, Side, comparable
 
 from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.model.schema import DataType
+from headway.runtime.side_table import SIDE_SCHEMA
+from headway.spark.lowering.side import SIDE_EXIT, unpacked
 from headway.spark.lowering.types import ARROW
 from headway.spark.plan import lower_batch
 from headway.spark.streaming import finish_stream, lower_stream
@@ -49,9 +51,31 @@ def spark_batch(
         return collected(lowered)
 
 
+def side_of_batch(spark: SparkSession, plan: Plan, recording: Recording) -> Side:
+    sources = {s.name: spark.createDataFrame(table(recording, s)) for s in plan.query.sources}
+    with lower_batch(plan, sources) as lowered:
+        return side_rows(lowered.side.toArrow())
+
+
+def side_rows(table: Any) -> Side:
+    """Of a table with the columns of the side outputs, their kind and vehicle."""
+    names = ["vehicle", "kind", *SIDE_SCHEMA.names]
+    columns = [
+        column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+        for column in map(table.column, names)
+    ]
+    return Counter(zip(*(column.to_pylist() for column in columns), strict=True))
+
+
 def spark_stream(
     spark: SparkSession, plan: Plan, recording: Recording, folder: Path, cut: random.Random
 ) -> Answer:
+    return stream_and_side(spark, plan, recording, folder, cut)[0]
+
+
+def stream_and_side(
+    spark: SparkSession, plan: Plan, recording: Recording, folder: Path, cut: random.Random
+) -> tuple[Answer, Side]:
     """Each source in up to three files, one of each a micro-batch; then the end."""
     sources = {}
     for source in plan.query.sources:
@@ -72,10 +96,13 @@ def spark_stream(
         )
     lowered = lower_stream(plan, sources)
     answer: Answer = Counter()
+    side: Side = Counter()
     checkpoint = str(folder / "checkpoint")
 
     def take(batch: DataFrame, number: int) -> None:
-        answer.update(_tagged(batch.toArrow(), list(lowered.schemas)))
+        whole = batch.toArrow()
+        answer.update(_tagged(whole, list(lowered.schemas)))
+        side.update(side_rows(unpacked(batch).where("kind IS NOT NULL").toArrow()))
 
     running = (
         lowered.tagged.writeStream.foreachBatch(take)
@@ -87,7 +114,8 @@ def spark_stream(
     if lowered.stateful:
         with finish_stream(plan, spark, checkpoint) as rest:
             answer.update(collected(rest))
-    return answer
+            side.update(side_rows(rest.side.toArrow()))
+    return answer, side
 
 
 def collected(outputs: Mapping[str, DataFrame]) -> Answer:
@@ -114,5 +142,7 @@ def _tagged(whole: Any, names: list[str]) -> Answer:
     vehicles, places = (whole.column(name).to_pylist() for name in ("vehicle", "#exit"))
     rows = [whole.column(f"#row{place}").to_pylist() for place in range(len(names))]
     for number, (vehicle, place) in enumerate(zip(vehicles, places, strict=True)):
+        if place == SIDE_EXIT:
+            continue
         answer[vehicle, names[place], comparable(rows[place][number].values())] += 1
     return answer

@@ -11,11 +11,16 @@ from typing import Any, NamedTuple
 from headway.model.plan import Plan
 from headway.model.time import MICROSECOND
 from headway.model.user_operator import Row
-from headway.runtime.core import Arrival
 from headway.runtime.engine import Engine
+from headway.runtime.happenings import Arrival
+from headway.runtime.side_table import SideRows
 
 Answer = Counter[tuple[str, str, Row]]
 """(vehicle, output, row) -> how often"""
+
+
+Side = Counter[tuple[Any, ...]]
+"""(vehicle, kind, the columns of the side outputs) -> how often"""
 
 
 class Tuple(NamedTuple):
@@ -59,6 +64,16 @@ def meaning(plan: Plan, recording: Recording) -> Answer:
         for name, record in outputs.items():
             answer.update((vehicle, name, comparable(row)) for row in record.rows)
     return answer
+
+
+def meant_side(plan: Plan, recording: Recording) -> Side:
+    """What leaves its way in the same run."""
+    side, rows = Counter[tuple[Any, ...]](), SideRows(plan)
+    for vehicle in recording.vehicles:
+        engine = Engine(plan=plan, charged=False, keep_trace=False)
+        dropped = engine.run(recording.arrivals(plan, vehicle)).side.dropped
+        side.update((vehicle, one.kind.value, *rows.row(at, one)) for at, one in dropped)
+    return side
 
 
 def comparable(row: Iterable[Any]) -> Row:

@@ -94,7 +94,7 @@ def test_what_may_pass_is_tried_again_and_not_for_ever() -> None:
 
 def begin(folder: Path, example: str = "hello", *, output: str = "out") -> bool:
     plan = plan_of(example)
-    return open_run(plan, folder / "checkpoint", folder / output, holds=True).resumed
+    return open_run(plan, folder / "checkpoint", folder / output, {"input": "in"}).resumed
 
 
 def with_batches(folder: Path, offsets: int, commits: int) -> Path:

@@ -13,11 +13,11 @@ from tests.contract.cases import CASES, SOURCES, merged, query_of
 
 from headway.compile import compile_query
 from headway.errors import DataError, UnsupportedError
-from headway.model.expression import Sql
+from headway.model.expression import Column, PythonCall, Sql
 from headway.model.graph import graph_of
-from headway.model.operators import Filter, Input, UserDefined
+from headway.model.operators import Filter, Input, Map, UserDefined
 from headway.model.query import Output, Query, Source
-from headway.model.schema import schema
+from headway.model.schema import DataType, schema
 from headway.model.time import MILLISECOND, SECOND
 from headway.model.user_operator import OperatorContext, Row, UserOperator
 from headway.spark.capabilities import Mode, problems, refuse_unsupported
@@ -57,7 +57,7 @@ def plain_filter(columns: str = "v > 0", **fields: str) -> Query:
 def test_what_needs_no_order_is_native() -> None:
     for name, operators in CASES.items():
         region = region_of(graph_of(merged([(name, operators)], SOURCES["plain"])))
-        ordered = any(word in name for word in ("udo", "fusion", "timeout"))
+        ordered = any(word in name for word in ("udo", "fusion", "timeout", "join by a"))
         assert bool(region.streams) == ordered, name
 
 
@@ -224,3 +224,60 @@ def test_a_silent_source_is_waited_for_no_longer_than_told(
     finally:
         query_run.stop()
     assert sorted(keys) == [1, 2, 9]
+
+
+# -------------------------------------------------------------------- computed once
+
+
+def counted(value: float | None, place: str) -> float | None:
+    """Leaves a mark for each call, whichever process makes it."""
+    with Path(place).open("a", encoding="utf-8") as marks:
+        marks.write("x")
+    if value == 3.0:
+        raise ValueError("three")
+    return value
+
+
+def test_what_outputs_share_is_computed_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Two outputs and the side outputs ask for what one function gives."""
+    call = PythonCall("tests.spark.test_lowering:counted", ("v", "place"), DataType.DOUBLE)
+    shared = Map(name="shared", inputs=(Input("input", "s"),), columns=(Column("v", call),))
+    halves = [
+        Filter(name=name, inputs=(Input("input", "shared"),), where=Sql(where))
+        for name, where in (("low", "v < 5"), ("high", "v >= 5"))
+    ]
+    query = Query(
+        name="q",
+        sources=(Source(name="s", schema=schema(v="double", place="string")),),
+        steps=(shared, *halves),
+        outputs=tuple(Output(name=n, stream=n, deadline=SECOND) for n in ("low", "high")),
+    )
+    marks = tmp_path / "marks"
+    rows = spark.range(10).selectExpr(
+        "timestamp_micros(id) AS timestamp", "CAST(id AS double) AS v", f"'{marks}' AS place"
+    )
+    with lower_batch(compile_query(query), {"s": rows}) as lowered:
+        assert lowered["low"].count() == 4
+        assert lowered["high"].count() == 5
+        assert [row["reason"] for row in lowered.side.select("reason").collect()] == [
+            f"operator 'shared': ValueError: three; got row (3, 3.0, '{marks}')"
+        ]
+    assert len(marks.read_text()) == 10 + 1, "each tuple once, and the one that failed to say why"
+
+
+def test_a_stream_reads_a_source_once_for_several_outputs(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    base = plain_filter()
+    query = replace(
+        base,
+        steps=(
+            *base.steps,
+            Map(name="m", inputs=(Input("input", "f"),), columns=(Column("w", Sql("v * 2")),)),
+            Filter(name="g", inputs=(Input("input", "f"),), where=Sql("v > 5")),
+        ),
+        outputs=tuple(Output(name=n, stream=n, deadline=SECOND) for n in ("f", "m", "g")),
+    )
+    data = spark.readStream.schema(COLUMNS).parquet(str(tmp_path))
+    tagged = lower_stream(compile_query(query), {"s": data}).tagged
+    assert tagged._jdf.queryExecution().analyzed().toString().count("StreamingRelation") == 1

@@ -20,8 +20,23 @@ SPARK_ONLY = frozenset(
         "late_ok",
         "format",
         "option",
+        "topic",
+        "input_option",
     }
 )
+
+
+def refuse_addresses(recording: str) -> None:
+    """InputError for an input that only Spark can read."""
+    if "://" in recording:
+        raise InputError(
+            Problem(
+                "the vehicle engine reads recordings",
+                at="--input",
+                got=recording,
+                want="name a folder, or choose --engine spark",
+            )
+        )
 
 
 def refuse_strangers(context: typer.Context, names: Collection[str], belongs: str) -> None:

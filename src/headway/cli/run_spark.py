@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_format
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import RenderableType
@@ -17,18 +16,23 @@ from rich.console import RenderableType
 from headway.cli.exit_codes import ExitCode
 from headway.cli.run_plan import RunnablePlan, runnable_plan
 from headway.cli.screen import heading, sentence, show, table, write
-from headway.cli.spark_progress import batch_progress, stream_progress
+from headway.cli.spark_progress import batch_progress, say_starting, show_rows, stream_progress
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
 from headway.report import spark_tables
+from headway.runtime.run_folder import RunFolder, write_summary
 from headway.spark.masters import check_master, is_local
 from headway.spark.outcome import SparkRun
-from headway.spark.output_folder import OutputFolder
 from headway.spark.session import owned_session
 from headway.spark.settings import PARTITIONS, parse_options, run_conf
 from headway.spark.submit import ship
 
+if TYPE_CHECKING:
+    from headway.spark.inputs import Inputs
+    from headway.spark.sinks import Sink
+
 POLICIES = ("edf", "fifo")
+CONSOLE = "console"
 
 
 class SparkMode(StrEnum):
@@ -50,6 +54,9 @@ class SparkOptions:
     late_ok: bool
     format: str
     options: list[str]
+    topics: list[str]
+    input_options: list[str]
+    json: bool
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
@@ -66,10 +73,13 @@ class SparkOptions:
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
                 raise InputError(f"{name} is for --mode stream; a batch replays all there is")
-        of_batch = {"--format": self.format != "parquet", "--option": bool(self.options)}
-        for name, used in of_batch.items():
-            if used and self.mode is SparkMode.STREAM:
-                raise InputError(f"{name} is for --mode batch; a stream writes Parquet")
+        if self.json and self.format == CONSOLE:
+            raise InputError("--json and --format console both want standard output: choose one")
+
+    def sink(self) -> Sink:
+        from headway.spark.sinks import Sink
+
+        return Sink(self.format, parse_options(self.options, "--option"))
 
     @property
     def data(self) -> dict[str, Any]:
@@ -81,22 +91,27 @@ def run_spark(
     options: SparkOptions,
     query: Path,
     vehicle: Path | None,
-    recording: Path,
+    recording: str,
     output: Path,
     *,
     force: bool,
-    json: bool,
 ) -> None:
     """Runs, writes and shows; exit code 1 where a hard output missed a deadline it could keep."""
-    if force and options.mode is SparkMode.STREAM:
-        raise InputError("--force is for --mode batch; a stream goes on where its output ends")
+    from headway.spark.inputs import Inputs
+
     prepared = runnable_plan(query, vehicle, zero_cost=True)
+    inputs = Inputs.of(
+        recording,
+        parse_options(options.topics, "--topic"),
+        parse_options(options.input_options, "--input-option"),
+    )
     check_master(options.master)
+    inputs.check(prepared.plan.query, streaming=options.mode is SparkMode.STREAM)
     with prepared.placing():
         check_plan(prepared.plan, options)
     run_mode = _batch if options.mode is SparkMode.BATCH else _stream
-    run, text = run_mode(options, prepared, recording, output, force=force, json=json)
-    if json:
+    run, text = run_mode(options, prepared, inputs, output, force=force)
+    if options.json:
         write(text)
     else:
         show(_explained(prepared.plan, options, run, output))
@@ -119,6 +134,7 @@ def check_plan(plan: Plan, options: SparkOptions) -> None:
 def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
     """A cluster's Pythons get Headway and the user's modules with it."""
     conf = run_conf(options.policy, parse_options(options.conf, "--conf"))
+    say_starting(shown=not options.json)
     with owned_session(options.master, "headway run", conf) as spark:
         if is_local(options.master):
             yield spark
@@ -132,71 +148,52 @@ def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
 
 
 def _batch(
-    options: SparkOptions,
-    prepared: RunnablePlan,
-    recording: Path,
-    output: Path,
-    *,
-    force: bool,
-    json: bool,
+    options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Path, *, force: bool
 ) -> tuple[SparkRun, str]:
-    with OutputFolder(output, force=force) as folder, _session(options, prepared.plan) as spark:
-        from headway.spark.batch_run import run_batch
-        from headway.spark.sinks import Sink
+    plan = prepared.plan
+    with RunFolder(output, force=force) as folder, _session(options, plan) as spark:
+        from headway.spark.batch_run import Batch
 
-        sink = Sink(options.format, parse_options(options.options, "--option"))
-        with batch_progress(spark, shown=not json) as (on_output, on_rows), prepared.placing():
-            run = run_batch(
-                spark, prepared.plan, recording, folder, sink,
-                on_output=on_output, on_rows=on_rows,
-            )  # fmt: skip
-        data = {"query": prepared.plan.query.name, **options.data, **run.data()}
-        text = folder.write_summary(data)
+        with batch_progress(spark, shown=not options.json) as (on_output, on_rows):
+            batch = Batch(spark, plan, inputs, folder, options.sink(), on_output, on_rows)
+            with prepared.placing():
+                run = batch.run()
+        text = folder.write_summary({"query": plan.query.name, **options.data, **run.data()})
     return run, text
 
 
 def _stream(
-    options: SparkOptions,
-    prepared: RunnablePlan,
-    recording: Path,
-    output: Path,
-    *,
-    force: bool,
-    json: bool,
+    options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Path, *, force: bool
 ) -> tuple[SparkRun, str]:
-    del force
-    with _session(options, prepared.plan) as spark:
-        from headway.spark.stream_run import StreamRun
+    """The summary is there from the beginning, and new every few seconds."""
+    from headway.spark.stream_run import StreamRun
 
-        run = _follow(spark, options, prepared, recording, output, shown=not json, kind=StreamRun)
-    data = {"query": prepared.plan.query.name, **options.data, **run.data()}
-    return run, json_format.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    plan, checkpoint = prepared.plan, options.checkpoint or output / "_checkpoint"
 
+    def write_outcome(run: SparkRun) -> str:
+        data = {"query": plan.query.name, **options.data, **run.data(), "files": stream.files}
+        return write_summary(output, data)
 
-def _follow(
-    spark: Any,
-    options: SparkOptions,
-    prepared: RunnablePlan,
-    recording: Path,
-    output: Path,
-    *,
-    shown: bool,
-    kind: Any,
-) -> SparkRun:
-    stream = kind(
-        spark,
-        prepared.plan,
-        recording,
-        output,
-        checkpoint=options.checkpoint or output / "_checkpoint",
-        policy=options.policy,
-        available_now=options.available_now,
-        files_per_batch=options.files_per_batch,
-        late_ok=options.late_ok,
-    )
-    with stream_progress(stream, shown=shown), prepared.placing():
-        run: SparkRun = stream.run()
-    return run
+    with _session(options, plan) as spark:
+        stream = StreamRun(
+            spark,
+            plan,
+            inputs,
+            output,
+            checkpoint=checkpoint,
+            sink=options.sink(),
+            policy=options.policy,
+            available_now=options.available_now,
+            files_per_batch=options.files_per_batch,
+            late_ok=options.late_ok,
+            afresh=force,
+            on_rows=show_rows,
+            on_outcome=write_outcome,
+        )
+        shown = not options.json and options.format != CONSOLE
+        with stream_progress(stream, shown=shown), prepared.placing():
+            run = stream.run()
+    return run, write_outcome(run)
 
 
 def _explained(
@@ -204,6 +201,8 @@ def _explained(
 ) -> Iterator[RenderableType]:
     yield heading(f"{plan.query.name} on Spark, {options.master}, {options.mode.value}")
     yield table(spark_tables.outputs(run))
+    if run.side:
+        yield table(spark_tables.side(run))
     yield sentence(spark_tables.verdict(run))
     yield spark_tables.speed(run)
     yield from run.notes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from headway.model.time import MICROSECOND
 from headway.report import run_tables
 from headway.report.perfetto import PerfettoTrace
 from headway.runtime.replay import replay
-from headway.runtime.run_folder import SUMMARY, RunFolder
+from headway.runtime.run_folder import RunFolder
 from headway.runtime.totals import Totals, summary_data
 from headway.runtime.writing import RunWriter
 from headway.sources.scan import Contents, scan_recording
@@ -45,9 +44,8 @@ def run_vehicle(
     totals = Totals()
     with RunFolder(output, force=force) as folder:
         _run_all(prepared, recording, contents, options, totals, folder, shown=not json)
-        data = _summary(prepared, contents, options, totals, [*folder.names, SUMMARY])
-        text = json_format.dumps(data, indent=1, ensure_ascii=False) + "\n"
-        folder.write_text(SUMMARY, text)
+        data = _summary(prepared, contents, options, totals)
+        text = folder.write_summary(data)
     if prepared.note and options.clock is Clock.VIRTUAL:
         write_problem(f"note: {prepared.note}")
     if complaint := options.complaint():
@@ -56,7 +54,7 @@ def run_vehicle(
         write(text)
     else:
         show(_explained(prepared, data, totals, output))
-    if totals.hard_misses:
+    if totals.hard_misses or totals.summary.refused:
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
 
 
@@ -92,7 +90,6 @@ def _summary(
     contents: Contents,
     options: EngineOptions,
     totals: Totals,
-    files: list[str],
 ) -> dict[str, Any]:
     """What summary.json holds. No time of day: the same run gives the same bytes."""
     data: dict[str, Any] = {
@@ -101,7 +98,6 @@ def _summary(
         **options.data(prepared),
         "tuples": contents.tuples,
         **summary_data(totals.summary),
-        "files": files,
     }
     if contents.named:
         data["by_vehicle"] = {str(name): summary_data(one) for name, one in totals.by_vehicle}

@@ -7,42 +7,31 @@ deadline. The scale is the deadline: 1.0 is the last moment.
 from __future__ import annotations
 
 from headway.model.time import format_duration
+from headway.report.panels import axes, panels_svg, styled
 from headway.report.svg import element, label, number
 from headway.spark.fleet_outcome import FleetOutput, FleetRun
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 720, 130, 60, 40, 60
-_STYLE = (
-    "text{font-family:system-ui,sans-serif;fill:#18212d}.muted{fill:#566273}"
-    ".page{fill:#fff}.axis{stroke:#b4c0cf;fill:none}.due{stroke:#b3261e;stroke-dasharray:5 4}"
-    ".worst{stroke:#3c78c3;stroke-width:2;fill:none}.high{stroke:#8db4e3;stroke-width:1.5;fill:none}"
-    "@media(prefers-color-scheme:dark){text{fill:#e7ecf3}.muted{fill:#a3b0c0}.page{fill:#10151c}"
-    ".axis{stroke:#46566b}.due{stroke:#ff8a80}.worst{stroke:#7fb2f5}.high{stroke:#4a6f9e}}"
+_STYLE = styled(
+    ".due{stroke:#b3261e;stroke-dasharray:5 4}"
+    ".worst{stroke:#3c78c3;stroke-width:2;fill:none}.high{stroke:#8db4e3;stroke-width:1.5;fill:none}",
+    ".due{stroke:#ff8a80}.worst{stroke:#7fb2f5}.high{stroke:#4a6f9e}",
 )
 
 
 def fleet_svg(run: FleetRun, title: str) -> str:
     """A panel per output."""
-    height = TOP + len(run.outputs) * (HEIGHT + GAP) + 10
-    width = LEFT + WIDTH + 30
-    panels = [
-        element(
-            "g",
-            _panel(run, output),
-            transform=f"translate({LEFT},{TOP + place * (HEIGHT + GAP) + 20})",
-        )
-        for place, output in enumerate(run.outputs)
-    ]
-    return element(
-        "svg",
-        f"<style>{_STYLE}</style>",
-        element("rect", class_="page", width=width, height=height),
-        label(title, LEFT, 24, WIDTH, size=15, bold=True),
-        *panels,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-    ) + "\n"  # fmt: skip
+    return panels_svg(
+        title,
+        [_panel(run, output) for output in run.outputs],
+        style=_STYLE,
+        left=LEFT,
+        top=TOP,
+        width=WIDTH,
+        right=30,
+        pitch=HEIGHT + GAP,
+        first=20,
+    )
 
 
 def _panel(run: FleetRun, output: FleetOutput) -> str:
@@ -56,7 +45,7 @@ def _panel(run: FleetRun, output: FleetOutput) -> str:
     return "".join(
         [
             label(text, 0, -8, WIDTH, size=12, bold=True),
-            element("path", class_="axis", d=f"M0 0V{HEIGHT}H{WIDTH}"),
+            axes(WIDTH, HEIGHT),
             element("path", class_="due", d=f"M0 {number(at_deadline)}H{WIDTH}"),
             label(format_duration(due), -6, at_deadline + 4, LEFT, anchor="end", class_="muted"),
             label("0", -6, HEIGHT, LEFT, anchor="end", class_="muted"),

@@ -32,15 +32,20 @@ def section_table(table: Table) -> str:
     """A table under its title; nothing when it has no rows."""
     if not table.rows:
         return ""
+    return f"<section><h2>{escaped(table.title)}</h2>\n{table_html(table)}</section>"
+
+
+def table_html(table: Table) -> str:
+    """ARIA roles keep it a table for screen readers where the style makes cards of its rows."""
     kinds = [' class="number"' if i in table.numeric else "" for i in range(len(table.headers))]
     head = "".join(
-        f'<th scope="col"{kind}>{escaped(header)}</th>'
+        f'<th scope="col" role="columnheader"{kind}>{escaped(header)}</th>'
         for header, kind in zip(table.headers, kinds, strict=True)
     )
     rows = "\n".join(
-        "<tr>"
+        '<tr role="row">'
         + "".join(
-            f'<td{kind} data-label="{escaped(header)}">{escaped(cell)}</td>'
+            f'<td role="cell"{kind} data-label="{escaped(header)}">{escaped(cell)}</td>'
             for header, cell, kind in zip(table.headers, row, kinds, strict=True)
         )
         + "</tr>"
@@ -48,6 +53,6 @@ def section_table(table: Table) -> str:
     )
     wide = ' class="wide"' if len(table.headers) > WIDE else ""
     return (
-        f'<section><h2>{escaped(table.title)}</h2>\n<div class="scroll">'
-        f"<table{wide}><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div></section>"
+        f'<div class="scroll"><table role="table"{wide}><thead role="rowgroup"><tr role="row">'
+        f'{head}</tr></thead>\n<tbody role="rowgroup">\n{rows}\n</tbody></table></div>'
     )

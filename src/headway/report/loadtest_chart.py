@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.experiments.rop_trials import Cell
+from headway.report.panels import axes, panels_svg, styled
 from headway.report.svg import element, group, label, number
+from headway.report.text import width_of
 
 WIDTH, HEIGHT, LEFT, TOP, GAP, LEGEND = 520.0, 150.0, 56.0, 44.0, 62.0, 150.0
+SAMPLE = 44.0
+"""where a legend's text begins, behind its line"""
 _HUES = (212, 28, 140, 330, 52, 268, 178, 4, 96, 300)
-_STYLE = (
-    "text{font-family:system-ui,sans-serif;fill:#18212d}.muted{fill:#566273}.page{fill:#fff}"
-    ".axis{stroke:#b4c0cf;fill:none}.line{fill:none;stroke-width:2}.soft{stroke-dasharray:6 3}"
-    + "".join(f".t{i}{{stroke:hsl({hue} 62% 42%)}}" for i, hue in enumerate(_HUES))
-    + "@media(prefers-color-scheme:dark){text{fill:#e7ecf3}.muted{fill:#a3b0c0}"
-    ".page{fill:#10151c}.axis{stroke:#46566b}"
-    + "".join(f".t{i}{{stroke:hsl({hue} 70% 66%)}}" for i, hue in enumerate(_HUES))
-    + "}"
+_STYLE = styled(
+    ".line{fill:none;stroke-width:2}.soft{stroke-dasharray:6 3}"
+    + "".join(f".t{i}{{stroke:hsl({hue} 62% 42%)}}" for i, hue in enumerate(_HUES)),
+    "".join(f".t{i}{{stroke:hsl({hue} 70% 66%)}}" for i, hue in enumerate(_HUES)),
 )
 
 
@@ -27,35 +27,28 @@ def misses_svg(cells: Sequence[Cell], title: str) -> str:
     """A panel per policy."""
     policies = list(dict.fromkeys(cell.policy for cell in cells))
     tasks = list(dict.fromkeys(cell.task for cell in cells))
-    pitch = max(HEIGHT, 15.0 * len(tasks)) + GAP  # a legend may be higher than its panel
-    height = TOP + len(policies) * pitch
-    width = LEFT + WIDTH + LEGEND
-    panels = [
-        element(
-            "g",
-            _panel([cell for cell in cells if cell.policy == policy], policy, tasks),
-            transform=f"translate({number(LEFT)},{number(TOP + place * pitch + 22)})",
-        )
-        for place, policy in enumerate(policies)
-    ]
-    return element(
-        "svg",
-        f"<style>{_STYLE}</style>",
-        element("rect", class_="page", width=width, height=height),
-        label(title, LEFT, 24, WIDTH, size=15, bold=True),
-        *panels,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {number(width)} {number(height)}",
-        width=width,
-        height=height,
-    ) + "\n"  # fmt: skip
+    legend = max([LEGEND, *(SAMPLE + 12 + width_of(_named(cell), 11) for cell in cells)])
+    return panels_svg(
+        title,
+        [
+            _panel([cell for cell in cells if cell.policy == one], one, tasks, legend)
+            for one in policies
+        ],
+        style=_STYLE,
+        left=LEFT,
+        top=TOP,
+        width=WIDTH,
+        right=legend,
+        pitch=max(HEIGHT, 15.0 * len(tasks)) + GAP,  # a legend may be higher than its panel
+        first=22,
+    )
 
 
-def _panel(cells: Sequence[Cell], policy: str, tasks: Sequence[str]) -> str:
+def _panel(cells: Sequence[Cell], policy: str, tasks: Sequence[str], legend: float) -> str:
     loads = sorted({cell.load for cell in cells})
     parts = [
         label(policy, 0, -8, WIDTH, size=12, bold=True),
-        element("path", class_="axis", d=f"M0 0V{number(HEIGHT)}H{number(WIDTH)}"),
+        axes(WIDTH, HEIGHT),
         label("100 %", -6, 5, LEFT, anchor="end", class_="muted"),
         label("0", -6, HEIGHT, LEFT, anchor="end", class_="muted"),
     ]
@@ -67,11 +60,17 @@ def _panel(cells: Sequence[Cell], policy: str, tasks: Sequence[str]) -> str:
     ]
     for place, task in enumerate(tasks):
         mine = {cell.load: cell for cell in cells if cell.task == task}
-        parts += _line(task, place, [mine[load] for load in loads if load in mine], loads)
+        parts += _line(task, place, [mine[load] for load in loads if load in mine], loads, legend)
     return "".join(parts)
 
 
-def _line(task: str, place: int, cells: Sequence[Cell], loads: Sequence[int]) -> list[str]:
+def _named(cell: Cell) -> str:
+    return f"{cell.task} ({'hard' if cell.hard else 'soft'})"
+
+
+def _line(
+    task: str, place: int, cells: Sequence[Cell], loads: Sequence[int], legend: float
+) -> list[str]:
     colour = f"t{place % len(_HUES)}"
     kind = "hard" if cells[0].hard else "soft"
     points = [(_x(cell.load, loads), _y(cell.mean)) for cell in cells]
@@ -93,7 +92,7 @@ def _line(task: str, place: int, cells: Sequence[Cell], loads: Sequence[int]) ->
             title=title,
         ),
         element("path", class_=f"line {kind} {colour}", d=f"M{number(WIDTH + 12)} {number(y)}h26"),
-        label(f"{task} ({kind})", WIDTH + 44, y + 4, LEGEND - 50),
+        label(_named(cells[0]), WIDTH + SAMPLE, y + 4, legend - SAMPLE - 6),
     ]
 
 

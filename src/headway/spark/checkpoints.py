@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -17,13 +18,13 @@ from typing import Any
 from headway.errors import FileError, Place, Problem
 from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
+from headway.runtime.run_folder import SUMMARY, files_of_run, remove, unwritable
 from headway.spark.accounting import now
-from headway.spark.output_folder import unwritable
 
 MARK = "_headway.json"
 _AFRESH = (
-    "start afresh with a new --checkpoint and a new --output; the inputs are read again from the "
-    "beginning, nothing is lost"
+    "start afresh with a new --checkpoint and a new --output, or throw the results away with "
+    "--force; the inputs are read again from the beginning, nothing is lost"
 )
 
 
@@ -36,20 +37,21 @@ class Run:
     resumed: bool
 
 
-def open_run(plan: Plan, checkpoint: Path, output: Path, *, holds: bool) -> Run:
+def open_run(
+    plan: Plan, checkpoint: Path, output: Path, about: Mapping[str, str], *, afresh: bool = False
+) -> Run:
     """Takes up the run in the checkpoint, or begins one. FileError if checkpoint, output and query
-    do not belong together."""
-    query = sha256(f"{plan_to_json(plan)}{holds}".encode()).hexdigest()[:16]
+    do not belong together. ``about`` is what must stay besides the query: where the input comes
+    from, how outputs are written. ``afresh`` throws an earlier stream's results away."""
+    mine = {"query": _fingerprint(plan), "name": plan.query.name, **about}
     there, written = _read(checkpoint), _read(output)
+    if afresh and written is not None:
+        _throw_away(checkpoint, output, written["run"])
+        return _begin(checkpoint, output, mine)
     if there is None:
         _refuse_leftovers(checkpoint, output, written)
-        run = Run(uuid.uuid4().hex, now(), resumed=False)
-        for folder in (output, checkpoint):
-            _write(folder, {"run": run.id, "began": run.began, "query": query})
-        return run
-    if there["query"] != query:
-        raise _refused(checkpoint, "the checkpoint is of another query, or of another kind of run",
-                       want=f"use its own query and options, or {_AFRESH}")  # fmt: skip
+        return _begin(checkpoint, output, mine)
+    _refuse_another(checkpoint, there["about"], mine)
     if written is None or written["run"] != there["run"]:
         raise _refused(
             output,
@@ -60,6 +62,50 @@ def open_run(plan: Plan, checkpoint: Path, output: Path, *, holds: bool) -> Run:
     for group in sorted(path for path in checkpoint.iterdir() if path.is_dir()):
         _check_log(group)
     return Run(there["run"], there["began"], resumed=True)
+
+
+def _begin(checkpoint: Path, output: Path, about: Mapping[str, str]) -> Run:
+    run = Run(uuid.uuid4().hex, now(), resumed=False)
+    for folder in (output, checkpoint):
+        _write(folder, {"run": run.id, "began": run.began, "about": dict(about)})
+    return run
+
+
+def _fingerprint(plan: Plan) -> str:
+    """By content: the same name with another threshold is another query."""
+    return sha256(plan_to_json(plan).encode()).hexdigest()[:16]
+
+
+def _refuse_another(checkpoint: Path, there: Mapping[str, str], mine: Mapping[str, str]) -> None:
+    for key in mine:
+        if there.get(key) == mine[key]:
+            continue
+        if key in ("query", "name"):
+            what = f"the checkpoint is of another query, called {there.get('name')!r}"
+            if there.get("name") == mine["name"]:
+                what = f"the checkpoint is of another query of the name {mine['name']!r}"
+            raise _refused(checkpoint, what, want=f"run the query as it was, or {_AFRESH}")
+        raise _refused(
+            checkpoint,
+            f"the checkpoint is of another {key}",
+            got=mine[key],
+            want=f"use {there.get(key)!r} as before, or {_AFRESH}",
+        )
+
+
+def _throw_away(checkpoint: Path, output: Path, run: str) -> None:
+    """The checkpoint and the results of an earlier stream; nothing else that lies there."""
+    there = _read(checkpoint)
+    if there is not None and there["run"] != run:
+        raise _refused(checkpoint, "the checkpoint is of results elsewhere",
+                       want="name the checkpoint of the results that are to go")  # fmt: skip
+    try:
+        if there is not None:
+            remove(checkpoint)
+        for name in (*files_of_run(output / SUMMARY), SUMMARY, MARK):
+            remove(output / name)
+    except OSError as error:
+        raise unwritable(output, error) from None
 
 
 def _refuse_leftovers(checkpoint: Path, output: Path, written: dict[str, Any] | None) -> None:
@@ -101,7 +147,8 @@ def _read(folder: Path) -> dict[str, Any] | None:
     try:
         text = (folder / MARK).read_text(encoding="utf-8")
         data = json.loads(text)
-        return {"run": str(data["run"]), "began": int(data["began"]), "query": str(data["query"])}
+        about = {str(key): str(value) for key, value in dict(data["about"]).items()}
+        return {"run": str(data["run"]), "began": int(data["began"]), "about": about}
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

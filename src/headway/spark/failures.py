@@ -13,7 +13,7 @@ import headway.errors as errors
 from headway.errors import EnvironmentMissing, FileError, HeadwayError, InputError, Problem
 
 _OURS = re.compile(r"headway\.errors\.(\w+): (.*)")
-_PATH = re.compile(r"(?:file:)?(/[^\s'\"]+?\.parquet)\b")
+_PATH = re.compile(r"(?:file:)?/*(/[^\s'\"]+?\.parquet)\b")
 _DISK = ("No space left on device", "Disk quota exceeded")
 _HALF = ("is not a Parquet file", "FAILED_READ_FILE", "CANNOT_READ_FILE", "footer",
          "Could not read")  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,19 @@ from headway.model.plan import Plan
 from headway.model.query import Criticality, Output
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Schema
 from headway.model.time import MICROSECOND
+from headway.runtime.run_folder import RunFolder
 from headway.runtime.totals import COUNTS
 from headway.runtime.writing import free_name
+from headway.spark.driven import Vehicles
 from headway.spark.failures import translated
 from headway.spark.fleet_outcome import FleetOutput, FleetRun, VehicleOutput
 from headway.spark.lowering.sources import as_source
 from headway.spark.lowering.tagged import arrival_order, tagged_sources
 from headway.spark.lowering.types import SPARK, plain_row
-from headway.spark.output_folder import OutputFolder
 from headway.spark.reading import read_batch
+from headway.spark.sources.quarantine import FOLDER, Quarantine, notes
 from headway.spark.twin_fleet import fleet_from
-from headway.spark.twin_task import COMPLETED, COUNTED, KIND, TRACED, Twins, output_struct
+from headway.spark.twin_task import COMPLETED, COUNTED, KIND, MET, TRACED, Twins, output_struct
 
 TASKS_PER_SLOT = 4
 ACCURACY = 1000
@@ -34,13 +37,14 @@ _TRACE = (
     "kind string, start bigint, end bigint, node string, place string, what string, job bigint, "
     "first int, ran int, operators array<string>"
 )
+_MET = "car bigint, impact double, ttc double, crash boolean"
 
 
 def run_fleet(
     spark: SparkSession,
     plan: Plan,
     recording: Path,
-    folder: OutputFolder,
+    folder: RunFolder,
     *,
     policy: str = "s-edf",
     charged: bool = True,
@@ -50,28 +54,79 @@ def run_fleet(
 ) -> FleetRun:
     """The recording's own vehicles, or with ``vehicles`` so many that drive variations of them."""
     clock = time.perf_counter()
+    quarantine = Quarantine(folder.part(FOLDER))
     twins = Twins.of(plan, policy, charged=charged, traced=traced)
     with translated():
-        rows = _recorded(spark, plan, recording, twins) if vehicles is None else _varied(
-            spark, plan, recording, twins, vehicles, seed
-        )  # fmt: skip
-        kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            done = _write(kept, plan, folder, traced=traced)
-        finally:
-            kept.unpersist()
-    outputs, worst, counts, count = done
+        rows = (
+            _recorded(spark, plan, recording, twins, quarantine)
+            if vehicles is None
+            else _varied(spark, plan, recording, twins, vehicles, seed)
+        )
+        run = _finish(rows, plan, folder, clock, traced=traced)
+    left_out = quarantine.entries()
+    if not left_out:
+        folder.drop(FOLDER)
+    return replace(run, notes=notes(left_out))
+
+
+def run_driven(
+    spark: SparkSession,
+    plan: Plan,
+    fleet: Vehicles,
+    folder: RunFolder,
+    *,
+    policy: str = "s-edf",
+    charged: bool = True,
+    traced: bool = False,
+) -> FleetRun:
+    """Vehicles that drive through a world of their own, made in the tasks."""
+    clock = time.perf_counter()
+    twins = Twins.of(plan, policy, charged=charged, traced=traced)
+    with translated():
+        rows = _numbered(spark, plan, twins, fleet)
+        return _finish(rows, plan, folder, clock, traced=traced, driven=True)
+
+
+def _finish(
+    rows: DataFrame,
+    plan: Plan,
+    folder: RunFolder,
+    clock: float,
+    *,
+    traced: bool,
+    driven: bool = False,
+) -> FleetRun:
+    """Runs every vehicle once, writes and counts."""
+    kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        outputs, worst, counts, count = _write(kept, plan, folder, traced=traced)
+        met, crashes = _write_met(kept, plan, folder) if driven else (0, 0)
+    finally:
+        kept.unpersist()
     return FleetRun(
         vehicles=count,
         outputs=outputs,
         by_vehicle=worst,
         counts=counts,
         seconds=time.perf_counter() - clock,
+        met=met,
+        crashes=crashes,
     )
 
 
-def _recorded(spark: SparkSession, plan: Plan, recording: Path, twins: Twins) -> DataFrame:
-    read = read_batch(spark, recording, plan.query.sources)
+def _write_met(rows: DataFrame, plan: Plan, folder: RunFolder) -> tuple[int, int]:
+    """Who was on collision course with which vehicle; how many, and how many crashed."""
+    taken = {output.name for output in plan.query.outputs}
+    met = rows.where(F.col(KIND) == MET).select(VEHICLE_COLUMN, "`#met`.*")
+    met.write.parquet(str(folder.part(f"{free_name('meetings', taken)}.parquet")))
+    total = met.agg(F.count(F.lit(1)), F.count_if("crash")).collect()[0]
+    return int(total[0]), int(total[1])
+
+
+def _recorded(
+    spark: SparkSession, plan: Plan, recording: Path, twins: Twins, quarantine: Quarantine
+) -> DataFrame:
+    read = read_batch(spark, recording, plan.query.sources, quarantine=quarantine)
     given = [(s.schema, as_source(read[s.name], s)) for s in plan.query.sources]
     ordered = (
         tagged_sources(given)
@@ -87,8 +142,12 @@ def _varied(
     fleet = fleet_from(recording, plan.query.sources, vehicles, seed)
     if not fleet.recorded:
         raise FileError(Problem("there is nothing to run", place=Place(str(recording))))
-    tasks = min(vehicles, _tasks(spark))
-    return spark.range(0, vehicles, 1, tasks).mapInArrow(twins.varied(fleet), row_schema(plan))
+    return _numbered(spark, plan, twins, fleet)
+
+
+def _numbered(spark: SparkSession, plan: Plan, twins: Twins, fleet: Vehicles) -> DataFrame:
+    tasks = min(fleet.count, _tasks(spark))
+    return spark.range(0, fleet.count, 1, tasks).mapInArrow(twins.varied(fleet), row_schema(plan))
 
 
 def _tasks(spark: SparkSession) -> int:
@@ -104,11 +163,12 @@ def row_schema(plan: Plan) -> StructType:
         rows.append(StructField(output_struct(place), StructType(inside)))
     counts = StructType([StructField(name, LongType()) for name in (*COUNTS, "end")])
     trace = StructType.fromDDL(_TRACE)
-    return StructType([*rows, StructField("#counts", counts), StructField("#trace", trace)])
+    aside = {"#counts": counts, "#trace": trace, "#met": StructType.fromDDL(_MET)}
+    return StructType([*rows, *(StructField(name, kind) for name, kind in aside.items())])
 
 
 def _write(
-    rows: DataFrame, plan: Plan, folder: OutputFolder, *, traced: bool
+    rows: DataFrame, plan: Plan, folder: RunFolder, *, traced: bool
 ) -> tuple[tuple[FleetOutput, ...], tuple[VehicleOutput, ...], dict[str, int], int]:
     schemas = dict(plan.schemas)
     outputs, worst = [], []

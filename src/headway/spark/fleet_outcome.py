@@ -45,6 +45,11 @@ class FleetRun:
     by_vehicle: tuple[VehicleOutput, ...]
     counts: dict[str, int]
     seconds: float
+    notes: tuple[str, ...] = ()
+    met: int = 0
+    """cars on collision course with some vehicle, where the fleet drives through a world"""
+    crashes: int = 0
+    """how many of them were noticed too late to stop"""
 
     @property
     def miss_ratio(self) -> float:
@@ -69,6 +74,8 @@ class FleetRun:
             "seconds": round(self.seconds, 3),
             "miss_ratio": self.miss_ratio,
             **self.counts,
+            "notes": list(self.notes),
+            **({"met": self.met, "crashes": self.crashes} if self.met else {}),
             "outputs": [
                 {
                     **asdict(output),

@@ -27,7 +27,7 @@ def check_master(master: str) -> None:
         raise InputError(
             Problem("this is no Spark master", at="--master", got=master, want=f"write {_FORMS}")
         )
-    refusals = [refusal for address in addresses if address and (refusal := _refusal(*address))]
+    refusals = [refusal for address in addresses if address and (refusal := refusal_of(*address))]
     if len(refusals) == len(addresses):
         raise EnvironmentMissing(
             f"No Spark master answers at {master}: {'; '.join(refusals)}. Start one, or use "
@@ -44,7 +44,8 @@ def _address(node: str) -> tuple[str, int] | None:
     return (host, int(port)) if host and port.isdecimal() and int(port) < 65536 else None
 
 
-def _refusal(host: str, port: int) -> str:
+def refusal_of(host: str, port: int) -> str:
+    """Why nobody answers there; nothing if somebody does."""
     try:
         with socket.create_connection((host.strip("[]"), port), timeout=PATIENCE_S):
             return ""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from headway.runtime.operators.base import DropKind
 from headway.runtime.results import OutputSummary, weighted_miss_ratio
+from headway.runtime.totals import output_data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,15 @@ class SparkOutput(OutputSummary):
         return self.misses / self.judged if self.judged else 0.0
 
 
+@dataclass(frozen=True)
+class SideCount:
+    """Tuples that left their way at one source or operator; ``kind``: late, failed, …"""
+
+    kind: str
+    where: str
+    tuples: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class SparkRun:
     """A finished (or stopped) run."""
@@ -32,6 +43,7 @@ class SparkRun:
     rows_in: int | None = None
     batches: int | None = None
     restarts: int = 0
+    side: tuple[SideCount, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -47,6 +59,10 @@ class SparkRun:
         """Whether every tuple was computed after its deadline had passed already."""
         return any(one.tuples for one in self.outputs) and not any(o.judged for o in self.outputs)
 
+    def dropped(self, kind: str) -> int:
+        """How many tuples left their way."""
+        return sum(one.tuples for one in self.side if one.kind == kind)
+
     def data(self) -> dict[str, Any]:
         """For ``summary.json``; times in nanoseconds say so in their names."""
         return {
@@ -57,14 +73,7 @@ class SparkRun:
             "replay": self.replayed,
             "miss_ratio": self.miss_ratio,
             "outputs": [output_data(one) for one in self.outputs],
+            **{kind.value: self.dropped(kind) for kind in DropKind},
+            "side": [asdict(one) for one in self.side],
             "notes": list(self.notes),
         }
-
-
-def output_data(output: SparkOutput) -> dict[str, Any]:
-    times = ("deadline", "latency_median", "latency_99", "latency_max")
-    data = {
-        f"{name}_ns" if name in times else name: value for name, value in asdict(output).items()
-    }
-    data["miss_ratio"] = output.miss_ratio
-    return data

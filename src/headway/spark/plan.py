@@ -6,7 +6,9 @@ what needs the order of arrival, and what that depends on (:mod:`headway.spark.r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from types import TracebackType
 
 from pyspark import StorageLevel
@@ -21,10 +23,12 @@ from headway.model.schema import Schema
 from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.late import surely_on_time, with_marks
 from headway.spark.lowering import LOWER, Frame
+from headway.spark.lowering.drops import Drops
 from headway.spark.lowering.region import run_region
-from headway.spark.lowering.sources import as_source, order_of
+from headway.spark.lowering.side import LISTED_TYPE
+from headway.spark.lowering.sources import as_source, misfits, order_of
 from headway.spark.lowering.tagged import exits
-from headway.spark.regions import Region, part_giving, region_of
+from headway.spark.regions import Region, calls_python, part_giving, region_of
 
 
 class Lowered(dict[str, DataFrame]):
@@ -37,6 +41,17 @@ class Lowered(dict[str, DataFrame]):
     def __init__(self) -> None:
         super().__init__()
         self.kept: list[DataFrame] = []
+        self._side: Callable[[], DataFrame] | None = None
+
+    def list_side(self, side: Callable[[], DataFrame]) -> None:
+        self._side = side
+
+    @property
+    def side(self) -> DataFrame:
+        """Tuples that left their way: ``kind``, the columns of the vehicle engine's side files,
+        ``vehicle``."""
+        assert self._side is not None
+        return self._side()
 
     def keep(self, data: DataFrame) -> DataFrame:
         """``data``, to be computed once."""
@@ -67,12 +82,15 @@ def lower_batch(
 
     A source has the columns ``timestamp``, its fields, and if there are any ``vehicle``,
     ``arrived_at`` and ``position`` (a number that breaks ties of arrival, the place in the file).
-    ``look_for_late`` runs a small job per source that feeds joins or windows, to find that no tuple
-    can be late; off, marks are always computed.
+    ``look_for_late`` runs a small job over the sources that feed joins or windows, to find that no
+    tuple can be late; off, marks are always computed.
     """
     plan = on_one_node(plan)
     refuse_unsupported(plan, Mode.BATCH)
-    return _Lowering(plan, given_sources(plan, sources), look_for_late).lowered()
+    lowering = _Lowering(plan, given_sources(plan, sources), look_for_late)
+    for source in plan.query.sources:
+        lowering.drops.rejected(source, misfits(sources[source.name], source))
+    return lowering.lowered()
 
 
 def given_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
@@ -98,39 +116,53 @@ class _Lowering:
         self.region: Region = region_of(self.graph)
         self.marked = self._streams_with_marks()
         self.result = Lowered()
+        self.drops = Drops(plan, self.result.keep)
         self.frames: dict[str, Frame] = {}
+        self.on_time: set[str] = set()
 
     def lowered(self) -> Lowered:
         if self.region.exits:
             part = part_giving(self.plan, self.region.exits)
             watched = tuple(name for name in self.region.exits if name in self.marked)
-            data = run_region(part, dict(self.sources), watched)
-            if len(self.region.exits) > 1:
-                data = self.result.keep(data)
+            data = self.result.keep(run_region(part, dict(self.sources), watched))
+            self.drops.by_engine(data)
             self.frames |= exits(data, {name: self.schemas[name] for name in self.region.exits})
-        for name in self.graph.sources:
-            if name not in self.frames and self._uses(name):
-                self.frames[name] = self._source(name)
+        native = [n for n in self.graph.sources if n not in self.frames and self._uses(n)]
+        if self.look_for_late:
+            self.on_time = surely_on_time(
+                {n: (self.sources[n], self.graph.sources[n]) for n in native if n in self.marked}
+            )
+        for name in native:
+            self.frames[name] = self._source(name)
         for name in self.graph.order:
             if name not in self.region.streams:
                 self.frames[name] = self._operator(name)
         for name, output in self.graph.outputs.items():
             self.result[name] = self.frames[output.stream].output()
+        session = next(iter(self.sources.values())).sparkSession
+        self.result.list_side(
+            lambda: self.drops.table(lambda: session.createDataFrame([], LISTED_TYPE))
+        )
         return self.result
 
     def _source(self, name: str) -> Frame:
         source, data = self.graph.sources[name], self.sources[name]
-        marked = name in self.marked
-        if marked and self.look_for_late and surely_on_time(data, source):
-            marked = False
+        marked = name in self.marked and name not in self.on_time
         if marked:
             data = with_marks(data, source, order_of(source))
-        frame = Frame(data, source.schema, marked)
+        frame = Frame(data, source.schema, marked, timed=True)
         return self._shared(name, frame) if marked else frame
 
     def _operator(self, name: str) -> Frame:
         operator = self.graph.operators[name]
         inputs = {port.port: self.frames[port.stream] for port in operator.inputs}
+        if calls_python(operator):
+            ((port, frame),) = inputs.items()
+            on_failed = partial(self.drops.failed, name, frame)
+            inputs = {port: replace(frame, on_failed=on_failed)}
+        if isinstance(operator, Join | Aggregate):
+            for port, frame in inputs.items():
+                self.drops.late(name, port, frame)
         frame = LOWER[operator.kind](operator, inputs, self.schemas[name])
         return self._shared(name, frame) if self._costly(name) else frame
 

@@ -8,26 +8,27 @@ schema is left out and named where there is a quarantine; a source of one file h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
 
 from headway.errors import FileError, Place, Problem
 from headway.model.query import Source
-from headway.sources.record import ARRIVAL_FIELD, VEHICLE_FIELD
 from headway.sources.recordings import READERS, find_file
 from headway.spark.columns import conformed
-from headway.spark.lowering.types import SPARK
 from headway.spark.sources.checked_files import CheckedFiles, sound_parquet
 from headway.spark.sources.quarantine import Quarantine
-from headway.spark.text_files import read_text_files, text_schema
+from headway.spark.sources.rejected import Rejected
+from headway.spark.text_files import text_schema
 
 PARQUET = ".parquet"
 _ROW = "_metadata.row_index"
+MOST_BYTES = 64 << 20
+"""of files in a micro-batch of a query with one source: the driver collects what it gives. Several
+sources of different rates would run apart, and what waits for the slower one fills the state."""
 _BINARY = "path string, modificationTime timestamp, length bigint, content binary"
 
 
@@ -86,15 +87,19 @@ def read_batch(
     sources: Iterable[Source],
     *,
     quarantine: Quarantine | None = None,
+    without: Collection[str] = (),
 ) -> dict[str, DataFrame]:
-    """All tuples there are, by source."""
+    """All tuples there are, by source; ``without`` those of some files."""
     return {
-        source.name: _batch(spark, find_files(folder, source), quarantine) for source in sources
+        source.name: _batch(spark, find_files(folder, source), quarantine, without)
+        for source in sources
     }
 
 
-def _batch(spark: SparkSession, files: Files, quarantine: Quarantine | None) -> DataFrame:
-    found = [path.absolute() for path in files.paths()]
+def _batch(
+    spark: SparkSession, files: Files, quarantine: Quarantine | None, without: Collection[str]
+) -> DataFrame:
+    found = [path for path in map(Path.absolute, files.paths()) if str(path) not in without]
     if files.suffix == PARQUET:
         if quarantine is not None and files.several:
             found = sound_parquet(found, files.source.name, files.source.schema, quarantine)
@@ -105,9 +110,8 @@ def _batch(spark: SparkSession, files: Files, quarantine: Quarantine | None) -> 
     listed = spark.createDataFrame([(str(path),) for path in found], "path string")
     spread = listed.repartition(min(len(found), 64))
     schema = files.source.schema
-    read = read_text_files(schema)
-    if quarantine is not None and files.several:
-        read = CheckedFiles(files.source.name, schema, quarantine, remember=False).reader()
+    held = quarantine if files.several else None
+    read = CheckedFiles(files.source, held, remember=False).reader()
     return spread.mapInArrow(read, text_schema(schema))
 
 
@@ -118,43 +122,40 @@ def read_stream(
     *,
     files_per_batch: int | None = None,
     quarantine: Quarantine | None = None,
+    rejected: Rejected | None = None,
 ) -> dict[str, DataFrame]:
     """The files that are there and those that will come, by source; ``files_per_batch`` of each
-    at a time."""
+    at a time. Tuples that do not fit their schema go to ``rejected``."""
+    sources = list(sources)
+    limit: dict[str, int] = {}
+    if files_per_batch is not None:
+        limit = {"maxFilesPerTrigger": files_per_batch}
+    elif len(sources) == 1:
+        limit = {"maxBytesPerTrigger": MOST_BYTES}
     return {
         source.name: _stream(
-            spark, find_files(folder, source, streaming=True), files_per_batch, quarantine
+            spark, find_files(folder, source, streaming=True), limit, quarantine, rejected
         )
         for source in sources
     }
 
 
 def _stream(
-    spark: SparkSession, files: Files, files_per_batch: int | None, quarantine: Quarantine | None
+    spark: SparkSession,
+    files: Files,
+    limit: Mapping[str, int],
+    quarantine: Quarantine | None,
+    rejected: Rejected | None,
 ) -> DataFrame:
-    reader = spark.readStream.option("pathGlobFilter", files.pattern)
-    if files_per_batch is not None:
-        reader = reader.option("maxFilesPerTrigger", files_per_batch)
+    reader = spark.readStream.option("pathGlobFilter", files.pattern).options(**limit)
     folder = _escaped(str(files.folder.absolute()))
-    schema = files.source.schema
-    read = read_text_files(schema)
-    if quarantine is not None and files.several:
-        read = CheckedFiles(files.source.name, schema, quarantine).reader()
-    elif files.suffix == PARQUET:
-        data = reader.schema(_file_schema(spark, files)).parquet(folder)
-        return conformed(data, schema, _where(files), F.col(_ROW))
+    checked = CheckedFiles(
+        files.source,
+        quarantine if files.several else None,  # a source of one file has nothing to go on with
+        rejected,
+    )
     found = reader.format("binaryFile").schema(_BINARY).load(folder).select("path")
-    return found.mapInArrow(read, text_schema(schema))
-
-
-def _file_schema(spark: SparkSession, files: Files) -> StructType:
-    """As the first file has it: a stream must be told, and a column may be narrower than its field
-    or missing."""
-    paths = files.paths()
-    if paths:
-        return spark.read.parquet(_escaped(str(paths[0].absolute()))).schema
-    columns = (*files.source.schema.columns, ARRIVAL_FIELD, VEHICLE_FIELD)
-    return StructType([StructField(field.name, SPARK[field.type]) for field in columns])
+    return found.mapInArrow(checked.reader(), text_schema(files.source.schema))
 
 
 def _where(files: Files) -> str:

@@ -1,9 +1,10 @@
 """Which part of a query must run in arrival order inside the engine, and which is native.
 
 What needs the order of arrival or timers (user-defined and fusion operators, timeouts, load
-shedders) forms the *region*, together with everything it depends on. The engine runs the region,
-vehicle by vehicle, and gives each tuple of the streams that leave it with its mark; what comes
-after depends on tuples and marks only, and is native again. Streaming keeps all state in the
+shedders, and functions of the user in or after a join or a window, because the side outputs tell
+when one failed) forms the *region*, together with everything it depends on. The engine runs the
+region, vehicle by vehicle, and gives each tuple of the streams that leave it with its mark; what
+comes after depends on tuples and marks only, and is native again. Streaming keeps all state in the
 engine (see :mod:`headway.spark.streaming`), so there joins and windows need it too.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from headway.compile.compilation import Compilation
 from headway.compile.passes import FRONT_END, PASSES, plan_of
+from headway.model.expression import PythonCall
 from headway.model.graph import Graph, graph_of
 from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefined
 from headway.model.plan import Plan
@@ -25,7 +27,15 @@ Needs = Callable[[Operator], bool]
 
 def needs_arrival_order(operator: Operator) -> bool:
     """For a batch: its results depend on when its inputs came."""
-    return isinstance(operator, UserDefined | Fusion) or operator.timeout is not None
+    ordered = isinstance(operator, UserDefined | Fusion) or operator.timeout is not None
+    return ordered or (isinstance(operator, Join) and calls_python(operator))
+
+
+def calls_python(operator: Operator) -> bool:
+    """Whether a function of the user may fail in it."""
+    values = [getattr(operator, "where", None)]
+    values += [column.value for column in getattr(operator, "columns", ())]
+    return any(isinstance(value, PythonCall) for value in values)
 
 
 def keeps_state(operator: Operator) -> bool:
@@ -44,6 +54,11 @@ class Region:
 def region_of(graph: Graph, needs: Needs = needs_arrival_order) -> Region:
     shed = {name for name, source in graph.sources.items() if source.shedder is not None}
     needing = {name for name, operator in graph.operators.items() if needs(operator)}
+    needing |= {
+        name
+        for name, operator in graph.operators.items()
+        if calls_python(operator) and _after_windows(graph, name)
+    }
     streams = ancestors(graph, shed | needing)
     used = {
         stream
@@ -56,6 +71,11 @@ def region_of(graph: Graph, needs: Needs = needs_arrival_order) -> Region:
     every = (*graph.sources, *graph.order)
     exits = tuple(s for s in every if s in streams and s in used and s not in plain)
     return Region(frozenset(streams), exits)
+
+
+def _after_windows(graph: Graph, stream: str) -> bool:
+    before = ancestors(graph, [stream]) - {stream}
+    return any(isinstance(graph.operators.get(name), Join | Aggregate) for name in before)
 
 
 def ancestors(graph: Graph, streams: Iterable[str]) -> set[str]:

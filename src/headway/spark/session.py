@@ -25,6 +25,8 @@ _NEEDED = {
     "google.protobuf": "protobuf",
 }
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_DAEMON = "spark.python.daemon.module"
+_WORKER_PATHS = "spark.executorEnv.PYTHONPATH"
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
 
 
@@ -120,6 +122,20 @@ def session_conf(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     if _is_local(master):
         # Spark's 200 partitions make a small aggregate take seconds.
         settings.setdefault("spark.sql.shuffle.partitions", str(_local_cores(master)))
+        settings |= _loaded_workers(conf)
+    return settings
+
+
+def _loaded_workers(conf: Mapping[str, str]) -> dict[str, str]:
+    """Workers that start with their modules loaded (:mod:`headway.spark.worker_daemon`); forking
+    after that is known to be safe on Linux only. A cluster's Pythons get Headway too late."""
+    if sys.platform != "linux" or _DAEMON in conf:
+        return {}
+    settings = {_DAEMON: "headway.spark.worker_daemon"}
+    home = Path(__file__).resolve().parents[2]
+    if home.name not in ("site-packages", "dist-packages"):
+        paths = [str(home), *filter(None, [conf.get(_WORKER_PATHS)])]
+        settings[_WORKER_PATHS] = os.pathsep.join(paths)
     return settings
 
 

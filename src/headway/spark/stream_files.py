@@ -1,19 +1,12 @@
-"""Exactly-once Parquet for streams: a file per output and micro-batch, named after the batch.
-
-A batch that was written and not committed when the process died is computed again from the same
-input and replaces its file. Files appear under their names when they are complete.
-"""
+"""The rows of a micro-batch: taken apart by output, accounted for, handed to the sink."""
 
 from __future__ import annotations
 
-import contextlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.model.time import MICROSECOND
@@ -22,36 +15,27 @@ from headway.sources.parquet_file import ARROW_TYPES
 from headway.spark.accounting import added_names, now
 from headway.spark.latencies import Tally
 from headway.spark.lowering.tagged import EXIT, struct_name
-
-END = "end"
-"""stands for a batch number: what the end of the input gave"""
+from headway.spark.stream_sinks import END, StreamSink
 
 
-def folder_of(output: Path, name: str) -> Path:
-    return output / f"{name}.parquet"
-
-
-def write_tagged(table: Any, tallies: list[Tally], output: Path, batch: int | str) -> int:
-    """Takes the outputs in a tagged Arrow table apart, accounts for them and writes them; gives
-    how many rows that were."""
+def write_tagged(table: Any, tallies: list[Tally], sink: StreamSink, batch: str) -> None:
+    """Takes the outputs in a tagged Arrow table apart, accounts for them and writes them."""
     completed = now()
     for place, tally in enumerate(tallies):
         mine = table.filter(pc.equal(table.column(EXIT), place))
-        rows = _rows(mine, place, tally.account.schema)
-        sensed = np.asarray(rows.column("timestamp").cast(pa.int64()))
-        tally.add(sensed, completed)
-        _write(_stamped(rows, sensed, tally, completed), tally, output, batch)
-    return int(table.num_rows)
+        _write(_rows(mine, place, tally.account.schema), tally, sink, completed, batch)
 
 
-def write_end(rows: Any, tally: Tally, output: Path) -> None:
+def write_end(rows: Any, tally: Tally, sink: StreamSink) -> None:
     """What the end of the input gave for one output: vehicle, timestamp, fields."""
-    completed = now()
     columns = [VEHICLE_COLUMN, *(field.name for field in tally.account.schema.columns)]
-    rows = rows.select(columns)
+    _write(rows.select(columns), tally, sink, now(), END)
+
+
+def _write(rows: Any, tally: Tally, sink: StreamSink, completed: int, batch: str) -> None:
     sensed = np.asarray(rows.column("timestamp").cast(pa.int64()))
     tally.add(sensed, completed)
-    _write(_stamped(rows, sensed, tally, completed), tally, output, END)
+    sink.put(tally.account.output.name, _stamped(rows, sensed, tally, completed), batch)
 
 
 def _rows(mine: Any, place: int, schema: Schema) -> Any:
@@ -78,26 +62,3 @@ def _stamped(rows: Any, sensed: Any, tally: Tally, completed: int) -> Any:
     for name, called in added_names(account.schema).items():
         rows = rows.append_column(called, added[name])
     return rows
-
-
-def _write(rows: Any, tally: Tally, output: Path, batch: int | str) -> None:
-    folder = folder_of(output, tally.account.output.name)
-    name = f"batch-{batch:010d}.parquet" if isinstance(batch, int) else f"{batch}.parquet"
-    if not rows.num_rows:
-        # A batch that is repeated gives the same; this is for one that never was this run's.
-        (folder / name).unlink(missing_ok=True)
-        return
-    part = folder / f".{name}.part"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        pq.write_table(rows, part)
-        part.replace(folder / name)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
-
-
-def remove_end(output: Path, name: str) -> None:
-    """Before more input comes: windows that the end closed are open again."""
-    (folder_of(output, name) / f"{END}.parquet").unlink(missing_ok=True)

@@ -1,7 +1,8 @@
 """A plan over streaming DataFrames (Structured Streaming).
 
-Outputs that need no memory (only filters, maps and unions before them) are native columns. All
-others are computed by the vehicle engine itself, without costs, one instance per vehicle inside
+Outputs that need no memory (only filters, maps and unions before them) are native columns, or with
+functions of the user the engine's own, tuple by tuple (:mod:`headway.spark.lowering.stateless`).
+All others are computed by the vehicle engine itself, without costs, one instance per vehicle inside
 ``transformWithState``; its whole state is plain data that Spark keeps between micro-batches. So the
 tuples that come out do not depend on how the stream is cut (:mod:`headway.spark.vehicle_stream`),
 and are those of a batch over the same data, apart from what still waits when the stream stops:
@@ -41,7 +42,10 @@ from headway.runtime.stepwise import Result
 from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering import LOWER, Frame
 from headway.spark.lowering.frame import ARRIVED, LATE, POSITION, SOURCE
-from headway.spark.lowering.region import engine_of, tables
+from headway.spark.lowering.one_pass import run_in_one_pass, sharing
+from headway.spark.lowering.region import engine_of, listing_of, side_tables, tables
+from headway.spark.lowering.side import SIDE, SIDE_EXIT, SIDE_TYPE, unpacked
+from headway.spark.lowering.stateless import run_stateless
 from headway.spark.lowering.tagged import (
     EXIT,
     exit_schema,
@@ -51,8 +55,9 @@ from headway.spark.lowering.tagged import (
 )
 from headway.spark.lowering.types import plain_row, to_plain
 from headway.spark.plan import Lowered, given_sources
-from headway.spark.regions import keeps_state, part_with, region_of
+from headway.spark.regions import ancestors, calls_python, keeps_state, part_with, region_of
 from headway.spark.vehicle_stream import Held, VehicleStream
+from headway.spark.workers import enter
 
 STATE = "vehicle"
 """the name of the state variable"""
@@ -79,8 +84,10 @@ def lower_stream(
     *,
     outputs: Collection[str] | None = None,
     hold: int | None = None,
+    listed: Collection[str] | None = None,
 ) -> LoweredStream:
-    """The outputs of a plan (all, or those named) over streaming sources.
+    """The outputs of a plan (all, or those named) over streaming sources, and what is dropped on
+    the way (of ``listed`` sources and operators, or of all).
 
     Sources have the columns that :func:`headway.spark.plan.lower_batch` wants; each must come in
     order of arrival, vehicle by vehicle. ``hold`` (ns) is how long a vehicle's tuples wait, by the
@@ -97,13 +104,25 @@ def lower_stream(
     graph, schemas = graph_of(plan.query), dict(plan.schemas)
     leaving = {name: schemas[graph.outputs[name].stream] for name in names}
     parts = []
+    mine = {*graph.sources, *graph.operators} if listed is None else set(listed)
     if stateful:
-        parts.append(_by_engine(part_with(plan, stateful), given, names, leaving, hold))
+        part = part_with(plan, stateful)
+        parts.append(_by_engine(part, given, names, leaving, hold, frozenset(mine)))
+        mine -= graph_of(part.query).operators.keys() | graph_of(part.query).sources.keys()
     if stateless:
-        parts += _native(part_with(plan, stateless), given, names, leaving)
+        native, by_function = _without_functions(part_with(plan, stateless))
+        if by_function:
+            rest = part_with(plan, by_function)
+            parts.append(run_stateless(rest, given, names, leaving, frozenset(mine)))
+        for source, some in sharing(part_with(plan, native)).items() if native else ():
+            part = part_with(plan, some)
+            parts.append(run_in_one_pass(part, source, given[source], names, leaving))
+            native = [name for name in native if name not in some]
+        if native:
+            parts += _native(part_with(plan, native), given, names, leaving)
     tagged = parts[0]
-    for part in parts[1:]:
-        tagged = tagged.union(part)
+    for one in parts[1:]:
+        tagged = tagged.union(one)
     return LoweredStream(tagged, leaving, bool(stateful))
 
 
@@ -120,6 +139,20 @@ def _divided(plan: Plan) -> tuple[list[str], list[str]]:
 
 
 # -------------------------------------------------------------------- without state
+
+
+def _without_functions(part: Plan) -> tuple[list[str], list[str]]:
+    """Outputs that are SQL only, and those that a function of the user may fail."""
+    graph = graph_of(part.query)
+    by_function = [
+        name
+        for name, output in graph.outputs.items()
+        if any(
+            calls_python(graph.operators[stream])
+            for stream in ancestors(graph, [output.stream]) & graph.operators.keys()
+        )
+    ]
+    return [name for name in graph.outputs if name not in by_function], by_function
 
 
 def _native(
@@ -139,7 +172,12 @@ def _native(
             for index, (other, schema) in enumerate(leaving.items())
         ]  # fmt: skip
         yield frame.data.select(
-            VEHICLE_COLUMN, F.lit(place).alias(EXIT), F.lit(False).alias(LATE), *rows
+            VEHICLE_COLUMN,
+            F.lit(place).alias(EXIT),
+            F.lit(False).alias(LATE),
+            F.lit(None).cast("bigint").alias(ARRIVED),
+            *rows,
+            F.lit(None).cast(SIDE_TYPE).alias(SIDE),
         )
 
 
@@ -152,6 +190,7 @@ def _by_engine(
     names: list[str],
     leaving: dict[str, Schema],
     hold: int | None,
+    listed: frozenset[str],
 ) -> DataFrame:
     schemas = dict(part.schemas)
     given = [(schemas[source.name], sources[source.name]) for source in part.query.sources]
@@ -159,7 +198,7 @@ def _by_engine(
     tagged.sparkSession.conf.set(_PROVIDER, _ROCKSDB)  # the only one that can keep such state
     places = [names.index(output.name) for output in part.query.outputs]
     return tagged.groupBy(VEHICLE_COLUMN).transformWithState(
-        statefulProcessor=_Vehicles(part, places, list(leaving.values()), hold),
+        statefulProcessor=_Vehicles(part, places, list(leaving.values()), hold, listed),
         outputStructType=exit_schema(list(leaving.values())),
         outputMode="append",
         timeMode="none" if hold is None else "processingTime",
@@ -170,22 +209,29 @@ class _Vehicles(StatefulProcessor):
     """Runs in Spark's workers; the key is the vehicle."""
 
     def __init__(
-        self, part: Plan, places: list[int], leaving: list[Schema], hold: int | None
+        self,
+        part: Plan,
+        places: list[int],
+        leaving: list[Schema],
+        hold: int | None,
+        listed: frozenset[str],
     ) -> None:
         self._text = plan_to_json(part)
         self._sources = [source.name for source in part.query.sources]
         self._places = places
+        self._listed = listed
         self._columns = [[field.name for field in schema.columns] for schema in leaving]
         self._hold_ms = None if hold is None else max(1, hold // MILLISECOND)
         self._paths = tuple(sys.path)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        sys.path.extend(path for path in self._paths if path not in sys.path)
+        enter(self._paths)
         self._handle = handle
         self._state = handle.getValueState(STATE, StructType([StructField("state", StringType())]))
         self._stream = VehicleStream(engine_of(self._text), self._sources)
+        self._listing = listing_of(self._text, self._listed)
         rows = (struct_name(place) for place in range(len(self._columns)))
-        self._row = Row(VEHICLE_COLUMN, EXIT, LATE, *rows)
+        self._row = Row(VEHICLE_COLUMN, EXIT, LATE, ARRIVED, *rows, SIDE)
 
     def handleInputRows(  # noqa: N802
         self, key: Any, rows: Any, timerValues: TimerValues  # noqa: N803
@@ -233,7 +279,11 @@ class _Vehicles(StatefulProcessor):
             place = self._places[result.output]
             rows: list[Any] = [None] * len(self._columns)
             rows[place] = dict(zip(self._columns[place], result.row, strict=True))
-            yield self._row(vehicle, place, result.late, *rows)
+            yield self._row(vehicle, place, result.late, None, *rows, None)
+        nothing = [None] * len(self._columns)
+        for side in self._listing.values(self._stream.take_dropped()):
+            told = dict(zip(SIDE_TYPE.names, side, strict=True))
+            yield self._row(vehicle, SIDE_EXIT, None, None, *nothing, told)
 
 
 # -------------------------------------------------------------------- the end
@@ -245,6 +295,7 @@ def finish_stream(
     checkpoint: str,
     *,
     outputs: Collection[str] | None = None,
+    listed: Collection[str] | None = None,
 ) -> Lowered:
     """What still waits in the state of a stream whose input has ended: open windows close, timers
     run out. The stream must have stopped; ``plan`` and ``outputs`` are those it was started with.
@@ -273,18 +324,19 @@ def finish_stream(
     text, paths = plan_to_json(part), tuple(sys.path)
     names = [source.name for source in part.query.sources]
     lengths = list(leaving.values())
+    of = None if listed is None else frozenset(listed)
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        sys.path.extend(path for path in paths if path not in sys.path)
-        stream = VehicleStream(engine_of(text), names)
+        enter(paths)
+        stream, listing = VehicleStream(engine_of(text), names), listing_of(text, of)
         for batch in batches:
             for vehicle, state in zip(*(c.to_pylist() for c in batch.columns), strict=True):
                 stream.restore(json.loads(state))
                 yield from tables(vehicle, stream.finish(), lengths)
+                yield from side_tables(vehicle, listing.array(stream.take_dropped()), lengths)
 
     result = Lowered()
-    data = states.mapInArrow(run, exit_schema(lengths))
-    if len(leaving) > 1:
-        data = result.keep(data)
+    data = result.keep(states.mapInArrow(run, exit_schema(lengths)))
+    result.list_side(lambda: unpacked(data.where(F.col(EXIT) == SIDE_EXIT)))
     result.update((name, frame.output()) for name, frame in exits(data, leaving).items())
     return result

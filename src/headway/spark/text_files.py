@@ -6,7 +6,7 @@ would turn it into NULL. A task reads a whole file: many files are read side by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ Batches = Iterator[Any]
 
 
 def text_schema(schema: Schema) -> StructType:
-    """What :func:`read_text_files` gives."""
+    """What :func:`file_tables` gives."""
     position = [] if POSITION_COLUMN in schema.names else [StructField(POSITION_COLUMN, LongType())]
     return StructType(
         [
@@ -36,17 +36,6 @@ def text_schema(schema: Schema) -> StructType:
             *position,
         ]
     )
-
-
-def read_text_files(schema: Schema) -> Callable[[Batches], Batches]:
-    """For ``mapInArrow``: rows with a column ``path`` -> the tuples of those files."""
-
-    def read(batches: Batches) -> Batches:
-        for batch in batches:
-            for path in batch.column("path").to_pylist():
-                yield from file_tables(local_path(path), schema)
-
-    return read
 
 
 def local_path(path: str) -> Path:

@@ -6,7 +6,7 @@ its own and each tuple a little more delay, never beyond the delay that the quer
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -14,8 +14,10 @@ from random import Random
 from headway.model.query import Source
 from headway.model.time import MICROSECOND, MILLISECOND
 from headway.model.user_operator import Row
-from headway.runtime.core import Arrival
+from headway.runtime.engine import RunResult
+from headway.runtime.happenings import Arrival
 from headway.sources.recordings import read_recording
+from headway.spark.driven import Met
 
 PHASE = 50 * MILLISECOND
 JITTER = MILLISECOND
@@ -56,6 +58,10 @@ class Fleet:
         moved.sort()
         for at, place, _, row in moved:
             yield Arrival(at * MICROSECOND, self.sources[place].name, row)
+
+    def met(self, number: int, result: RunResult) -> Iterable[Met]:
+        """A recording does not say who was on collision course."""
+        return ()
 
     def _allowed(self, place: int, at: int, row: Row, jitter: int) -> int:
         """No more jitter than the source's declared delay leaves."""

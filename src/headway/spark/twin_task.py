@@ -18,17 +18,17 @@ from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.model.time import MICROSECOND
-from headway.runtime.core import Arrival
 from headway.runtime.engine import Engine, RunResult
+from headway.runtime.happenings import Arrival
 from headway.runtime.totals import COUNTS
 from headway.runtime.writing import trace_table
+from headway.spark.driven import MET_COLUMNS, Vehicles
 from headway.spark.lowering.region import arrivals
 from headway.spark.lowering.types import arrow_types
-from headway.spark.twin_fleet import Fleet
 
 KIND = "#kind"
 COMPLETED = "#completed"
-COUNTED, TRACED = -1, -2
+COUNTED, TRACED, MET = -1, -2, -3
 """kinds of rows beside those of the outputs, which are numbered from 0"""
 TRACE_COLUMNS = {
     "kind": pa.string(), "start": pa.int64(), "end": pa.int64(), "node": pa.string(),
@@ -67,18 +67,23 @@ class Twins:
                 came = (
                     Arrival(at * MICROSECOND, names[source], row) for _, source, at, row in mine
                 )
-                yield from self._run(plan, vehicle, came)
+                yield from self._batches(plan, vehicle, self._result(plan, came))
 
         return run
 
-    def varied(self, fleet: Fleet) -> Callable[[Batches], Batches]:
+    def varied(self, fleet: Vehicles) -> Callable[[Batches], Batches]:
         """Takes the numbers of vehicles (a column ``id``); each gets its own variation."""
 
         def run(batches: Batches) -> Batches:
             plan = self._plan()
             for batch in batches:
                 for number in batch.column("id").to_pylist():
-                    yield from self._run(plan, fleet.name(number), fleet.arrivals(number))
+                    name = fleet.name(number)
+                    result = self._result(plan, fleet.arrivals(number))
+                    yield from self._batches(plan, name, result)
+                    if met := list(fleet.met(number, result)):
+                        rows = pa.array([one._asdict() for one in met], pa.struct(met_types()))
+                        yield _batch(name, MET, rows, _leaving(plan))
 
         return run
 
@@ -86,12 +91,17 @@ class Twins:
         sys.path.extend(path for path in self.paths if path not in sys.path)
         return plan_from_json(self.text)
 
-    def _run(self, plan: Plan, vehicle: str, came: Iterable[Arrival]) -> Batches:
+    def _result(self, plan: Plan, came: Iterable[Arrival]) -> RunResult:
         engine = Engine(plan=plan, policy=self.policy, charged=self.charged, keep_trace=self.traced)
-        result = engine.run(came)
-        schemas = dict(plan.schemas)
-        leaving = [schemas[output.stream] for output in plan.query.outputs]
-        return result_batches(vehicle, result, leaving, traced=self.traced)
+        return engine.run(came)
+
+    def _batches(self, plan: Plan, vehicle: str, result: RunResult) -> Batches:
+        return result_batches(vehicle, result, _leaving(plan), traced=self.traced)
+
+
+def _leaving(plan: Plan) -> list[Schema]:
+    schemas = dict(plan.schemas)
+    return [schemas[output.stream] for output in plan.query.outputs]
 
 
 def result_batches(
@@ -130,6 +140,10 @@ def count_types() -> list[tuple[str, Any]]:
     return [(name, pa.int64()) for name in (*COUNTS, "end")]
 
 
+def met_types() -> list[tuple[str, Any]]:
+    return list(MET_COLUMNS.items())
+
+
 def _batch(vehicle: str, kind: int, struct: Any, schemas: list[Schema]) -> Any:
     size = len(struct)
     columns = {
@@ -138,7 +152,9 @@ def _batch(vehicle: str, kind: int, struct: Any, schemas: list[Schema]) -> Any:
     }
     columns["#counts"] = pa.nulls(size, pa.struct(count_types()))
     columns["#trace"] = pa.nulls(size, pa.struct(list(TRACE_COLUMNS.items())))
-    name = {COUNTED: "#counts", TRACED: "#trace"}.get(kind, output_struct(kind))
+    columns["#met"] = pa.nulls(size, pa.struct(met_types()))
+    names = {COUNTED: "#counts", TRACED: "#trace", MET: "#met"}
+    name = names.get(kind, output_struct(kind))
     columns[name] = struct
     return pa.RecordBatch.from_pydict(
         {

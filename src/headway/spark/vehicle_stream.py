@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from headway.model.time import MICROSECOND
 from headway.model.user_operator import Row, State
-from headway.runtime.core import NEVER
+from headway.runtime.happenings import NEVER
+from headway.runtime.operators.base import Dropped
 from headway.runtime.stepwise import Result, Stepwise
 
 
@@ -85,6 +86,10 @@ class VehicleStream:
         self._take(len(self._held))
         self._engine.finish()
         return self._engine.take_results()
+
+    def take_dropped(self) -> list[tuple[int, Dropped]]:
+        """What left its way since the last call, and when (ns)."""
+        return self._engine.take_dropped()
 
     @property
     def waits(self) -> bool:

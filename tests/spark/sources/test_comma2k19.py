@@ -14,8 +14,8 @@ import headway as hw
 from headway.compile import compile_query
 from headway.model.plan import Plan
 from headway.model.time import MICROSECOND
-from headway.runtime.core import Arrival
 from headway.runtime.engine import Engine
+from headway.runtime.happenings import Arrival
 from headway.sources.can import CanDecoder
 from headway.sources.can_file import load_can_file
 from headway.sources.can_logs import read_frames

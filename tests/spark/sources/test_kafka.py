@@ -16,7 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from headway.errors import DataError
 from headway.model.arrival import Rate
 from headway.model.query import Source
-from headway.model.schema import schema
+from headway.model.schema import DataType, Field, Schema, schema
 from headway.model.time import MILLISECOND
 from headway.spark.sources.kafka import KafkaReader, KafkaStream
 from headway.spark.sources.kafka_client import KafkaOptions, Topics
@@ -140,6 +140,14 @@ def test_bad_messages_are_counted_and_named(tmp_path: Path) -> None:
     assert decoder.table(raw(b"{")).num_rows == 0
     with pytest.raises(DataError, match="t/0:5: not JSON"):
         MessageDecoder("speed", SOURCE.schema, None).table(raw(b"{"))
+
+
+def test_a_string_that_is_too_long_breaks_its_message(tmp_path: Path) -> None:
+    quarantine = Quarantine(tmp_path)
+    road = Schema((Field("road", DataType.STRING, length=3),))
+    given = raw(b'{"timestamp": 7, "road": "A 81"}', b'{"timestamp": 8, "road": "A81"}')
+    assert MessageDecoder("road", road, quarantine).table(given).num_rows == 1
+    assert "1 × road: longer than the 3 bytes declared" in quarantine.entries()[0].reason
 
 
 def test_a_stream_of_spark_goes_on_where_it_was(

@@ -73,7 +73,7 @@ def test_tables_of_sound_files_only(tmp_path: Path, make: object) -> None:
     assert callable(make)
     folder = make(tmp_path / "in")
     quarantine = Quarantine(tmp_path / "quarantine")
-    files = CheckedFiles("speed", SOURCE.schema, quarantine)
+    files = CheckedFiles(SOURCE, quarantine)
     paths = sorted((folder / "speed").iterdir())
     values = [v for path in paths for t in files.tables(path) for v in t.column("v").to_pylist()]
     found = told(quarantine)
@@ -88,13 +88,13 @@ def test_tables_of_sound_files_only(tmp_path: Path, make: object) -> None:
 
 def test_a_stream_does_not_take_back_what_it_left_out(tmp_path: Path) -> None:
     folder = text_folder(tmp_path / "in") / "speed"
-    stream = CheckedFiles("speed", SOURCE.schema, Quarantine(tmp_path / "q"))
+    stream = CheckedFiles(SOURCE, Quarantine(tmp_path / "q"))
     assert list(stream.tables(folder / "bad.csv")) == []
     (folder / "bad.csv").write_text("timestamp,v\n3,3.0\n")
     assert list(stream.tables(folder / "bad.csv")) == []
-    batch = CheckedFiles("speed", SOURCE.schema, Quarantine(tmp_path / "q"), remember=False)
+    batch = CheckedFiles(SOURCE, Quarantine(tmp_path / "q"), remember=False)
     assert [t.num_rows for t in batch.tables(folder / "bad.csv")] == [1]
-    assert stream.quarantine.entries() == []
+    assert Quarantine(tmp_path / "q").entries() == []
 
 
 def test_a_large_file_is_read_twice_and_not_kept(
@@ -102,7 +102,7 @@ def test_a_large_file_is_read_twice_and_not_kept(
 ) -> None:
     monkeypatch.setattr("headway.spark.sources.checked_files.SMALL_BYTES", 0)
     folder = text_folder(tmp_path / "in") / "speed"
-    files = CheckedFiles("speed", SOURCE.schema, Quarantine(tmp_path / "q"))
+    files = CheckedFiles(SOURCE, Quarantine(tmp_path / "q"))
     assert [t.num_rows for t in files.tables(folder / "a.csv")] == [2]
     assert list(files.tables(folder / "bad.csv")) == []
 

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from headway.compile import compile_query
 from headway.files import load_query
+from headway.runtime.run_folder import RunFolder
 from headway.spark.batch_run import run_batch
-from headway.spark.output_folder import OutputFolder
 from headway.spark.sinks import Sink
 from headway.spark.stream_run import StreamRun
 
@@ -40,7 +40,7 @@ def check(notes: tuple[str, ...], output: Path) -> None:
 def test_a_batch_and_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     plan = compile_query(load_query(HELLO).query)
     folder = recording(tmp_path / "in")
-    with OutputFolder(tmp_path / "batch") as output:
+    with RunFolder(tmp_path / "batch") as output:
         run = run_batch(spark, plan, folder, output, Sink("parquet", {}))
     check(run.notes, tmp_path / "batch")
     stream = StreamRun(
@@ -55,7 +55,7 @@ def test_a_batch_and_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     check(stream.run().notes, tmp_path / "stream")
 
     (folder / "speed" / "b.csv").unlink()
-    with OutputFolder(tmp_path / "sound") as output:
+    with RunFolder(tmp_path / "sound") as output:
         run = run_batch(spark, plan, folder, output, Sink("parquet", {}))
     assert run.notes == ()
     assert not (tmp_path / "sound" / "_quarantine").exists()

@@ -21,6 +21,7 @@ from headway.expressions.spark_sql import plain_column, quoted
 from headway.expressions.tree import ColumnRef
 from headway.model.schema import DataType
 from headway.spark.lowering.types import ARROW, PLAIN
+from headway.spark.workers import enter
 
 RenderColumn = Callable[[ColumnRef], str]
 
@@ -34,9 +35,13 @@ class Computed:
 
 
 def compute(
-    data: DataFrame, typed: Sequence[Typed], column: RenderColumn = plain_column
+    data: DataFrame,
+    typed: Sequence[Typed],
+    column: RenderColumn = plain_column,
+    on_failed: Callable[[DataFrame, Column], DataFrame] | None = None,
 ) -> Computed:
-    """The expressions as columns of ``data`` (or of what is left of it)."""
+    """The expressions as columns of ``data`` (or of what is left of it). ``on_failed`` gets the
+    rows with the functions' values, and whether all of them are fine, and gives them back."""
     values: list[Column] = []
     functions: dict[str, Column] = {}
     for one in typed:
@@ -51,8 +56,12 @@ def compute(
         values.append(F.timestamp_micros(value) if tree.type is DataType.TIMESTAMP else value)
     if functions:
         data = data.withColumns(functions)
+        fine = F.lit(True)
         for name in functions:
-            data = data.where(F.col(f"{quoted(name)}.fine"))
+            fine &= F.col(f"{quoted(name)}.fine")
+        if on_failed is not None:
+            data = on_failed(data, fine)
+        data = data.where(fine)
     return Computed(data, values)
 
 
@@ -69,7 +78,7 @@ def _arrow_function(node: PythonValue) -> Callable[..., Column]:
     value_type = ARROW[node.type]
 
     def run(*columns: pa.Array) -> pa.Array:
-        sys.path.extend(path for path in paths if path not in sys.path)
+        enter(paths)
         function = python_function(node)
         lists = [column.to_pylist() for column in columns][:takes]
         rows = zip(*lists, strict=True) if lists else [()] * len(columns[0])

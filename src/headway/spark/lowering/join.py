@@ -23,7 +23,6 @@ from headway.spark.lowering.expressions import compute
 from headway.spark.lowering.frame import Frame
 
 _SLICE = "#slice"
-_TIME = "#time"
 SLICES = 4
 """a slice is this many times as long as the pairs may lie apart: longer ones hold more tuples that
 do not match, shorter ones put more right tuples into two"""
@@ -57,8 +56,7 @@ def _sliced(frame: Frame, within: int, *, own: bool) -> DataFrame:
     """``own``: each tuple in its own slice; otherwise in all from which it can be reached."""
     # Aliases make the columns new: both sides may be the same stream.
     kept = [F.col(name).alias(name) for name in (VEHICLE_COLUMN, *frame.names)]
-    data = frame.on_time().select(*kept, F.unix_micros(TIMESTAMP_COLUMN).alias(_TIME))
-    time = F.col(_TIME)
+    data, time = frame.on_time().select(*kept), F.unix_micros(TIMESTAMP_COLUMN)
     if within == 0:
         return data.withColumn(_SLICE, time)
     if own:
@@ -79,9 +77,13 @@ def _condition(operator: Join, left: str, right: str, within: int) -> Column:
     for left_key, right_key in operator.keys:
         condition &= _at(left, left_key) == _at(right, right_key)
     if within:
-        apart = _at(left, _TIME) - _at(right, _TIME)
+        apart = _time(left) - _time(right)
         condition &= (apart >= F.lit(-within)) & (apart <= F.lit(within))
     return condition
+
+
+def _time(port: str) -> Column:
+    return F.unix_micros(_at(port, TIMESTAMP_COLUMN))
 
 
 def _at(port: str, column: str) -> Column:

@@ -21,8 +21,10 @@ from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.model.time import MICROSECOND
 from headway.model.user_operator import Row
+from headway.runtime.side_table import SideRows
 from headway.runtime.stepwise import Result, Stepwise
 from headway.spark.lowering.frame import ARRIVED, LATE, SOURCE
+from headway.spark.lowering.side import SIDE, SIDE_ARROW, SIDE_EXIT, Listing
 from headway.spark.lowering.tagged import (
     EXIT,
     arrival_order,
@@ -31,6 +33,7 @@ from headway.spark.lowering.tagged import (
     tagged_sources,
 )
 from headway.spark.lowering.types import arrow_types
+from headway.spark.workers import enter
 
 ROWS_OUT = 10_000
 """results handed to Spark at once"""
@@ -60,24 +63,29 @@ def replayed(part: Plan, watched: tuple[str, ...]) -> Callable[[Batches], Batche
     leaving = [schemas[output.stream] for output in part.query.outputs]
 
     def run(batches: Batches) -> Batches:
-        sys.path.extend(path for path in paths if path not in sys.path)
-        engine = engine_of(text, watched)
+        enter(paths)
+        engine, listing = engine_of(text, watched), listing_of(text)
         engine.restore(None)
+
+        def given(vehicle: str) -> Batches:
+            yield from tables(vehicle, engine.take_results(), leaving)
+            yield from side_tables(vehicle, listing.array(engine.take_dropped()), leaving)
+
         current: str | None = None
         for batch in batches:
             for vehicle, source, arrived, row in arrivals(batch, len(names)):
                 if vehicle != current:
                     if current is not None:
                         engine.finish()
-                        yield from tables(current, engine.take_results(), leaving)
+                        yield from given(current)
                         engine.restore(None)
                     current = vehicle
                 engine.take(arrived * MICROSECOND, names[source], row)
-                if len(engine.results) >= ROWS_OUT:
-                    yield from tables(vehicle, engine.take_results(), leaving)
+                if len(engine.results) + len(engine.dropped) >= ROWS_OUT:
+                    yield from given(vehicle)
         if current is not None:
             engine.finish()
-            yield from tables(current, engine.take_results(), leaving)
+            yield from given(current)
 
     return run
 
@@ -86,6 +94,12 @@ def replayed(part: Plan, watched: tuple[str, ...]) -> Callable[[Batches], Batche
 def engine_of(text: str, watched: tuple[str, ...] = ()) -> Stepwise:
     """The engine of a plan, built once in a worker; its user restores the state it needs."""
     return Stepwise(plan_from_json(text), watched=watched)
+
+
+@lru_cache(maxsize=8)
+def listing_of(text: str, of: frozenset[str] | None = None) -> Listing:
+    """What says in words what an engine of a plan dropped; ``of`` which sources and operators."""
+    return Listing(SideRows(plan_from_json(text)), of)
 
 
 def arrivals(batch: Any, count: int) -> Iterator[tuple[str, int, int, Row]]:
@@ -113,18 +127,40 @@ def tables(vehicle: str, results: list[Result], schemas: Sequence[Schema]) -> Ba
             pa.array(values, kind)
             for values, (_, kind) in zip(columns, arrow_types(schema), strict=True)
         ]
-        others = {
-            struct_name(other): pa.nulls(len(mine), pa.struct(arrow_types(their)))
-            for other, their in enumerate(schemas)
+        struct = pa.StructArray.from_arrays(arrays, [name for name, _ in arrow_types(schema)])
+        yield _batch(
+            vehicle,
+            place,
+            pa.array([result.late for result in mine], pa.bool_()),
+            pa.array([result.at // MICROSECOND for result in mine], pa.int64()),
+            {struct_name(place): struct},
+            schemas,
+        )
+
+
+def side_tables(vehicle: str, dropped: Any, schemas: Sequence[Schema]) -> Batches:
+    """What was dropped of one vehicle (structs of ``#side``), beside its results."""
+    if count := len(dropped):
+        late, at = pa.nulls(count, pa.bool_()), pa.nulls(count, pa.int64())
+        yield _batch(vehicle, SIDE_EXIT, late, at, {SIDE: dropped}, schemas)
+
+
+def _batch(
+    vehicle: str, place: int, late: Any, at: Any, given: dict[str, Any], schemas: Sequence[Schema]
+) -> Any:
+    size = len(late)
+    rows = {
+        struct_name(other): pa.nulls(size, pa.struct(arrow_types(their)))
+        for other, their in enumerate(schemas)
+    }
+    return pa.RecordBatch.from_pydict(
+        {
+            VEHICLE_COLUMN: pa.array([vehicle] * size, pa.string()),
+            EXIT: pa.array([place] * size, pa.int32()),
+            LATE: late,
+            ARRIVED: at,
+            **rows,
+            SIDE: pa.nulls(size, SIDE_ARROW),
+            **given,
         }
-        others[struct_name(place)] = pa.StructArray.from_arrays(
-            arrays, [name for name, _ in arrow_types(schema)]
-        )
-        yield pa.RecordBatch.from_pydict(
-            {
-                VEHICLE_COLUMN: pa.array([vehicle] * len(mine), pa.string()),
-                EXIT: pa.array([place] * len(mine), pa.int32()),
-                LATE: pa.array([result.late for result in mine], pa.bool_()),
-                **others,
-            }
-        )
+    )

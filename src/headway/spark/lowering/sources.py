@@ -26,6 +26,16 @@ def as_source(data: DataFrame, source: Source) -> DataFrame:
     the vehicle engine rejects them. DataError if a column is missing or of another type.
     """
     check_columns(data, source)
+    return _ordered(data.where(_fits(source)), source)
+
+
+def misfits(data: DataFrame, source: Source) -> DataFrame:
+    """What :func:`as_source` leaves out, in the same columns."""
+    check_columns(data, source)
+    return _ordered(data.where(~_fits(source)), source)
+
+
+def _ordered(data: DataFrame, source: Source) -> DataFrame:
     there = set(data.columns)
     arrived: Column = F.col(TIMESTAMP_COLUMN)
     if ARRIVAL_COLUMN in there:
@@ -33,7 +43,7 @@ def as_source(data: DataFrame, source: Source) -> DataFrame:
     vehicle = F.col(VEHICLE_COLUMN).cast("string") if VEHICLE_COLUMN in there else F.lit("")
     named = POSITION_COLUMN in there and POSITION_COLUMN not in source.schema.names
     position = F.col(POSITION_COLUMN).cast("bigint") if named else F.lit(None).cast("bigint")
-    return data.where(_fits(source)).select(
+    return data.select(
         F.coalesce(vehicle, F.lit("")).alias(VEHICLE_COLUMN),
         F.col(TIMESTAMP_COLUMN),
         *(F.col(name) for name in source.schema.names),

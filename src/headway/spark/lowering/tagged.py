@@ -10,10 +10,18 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    BooleanType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.spark.lowering.frame import ARRIVED, LATE, POSITION, SOURCE, Frame
+from headway.spark.lowering.side import SIDE, SIDE_TYPE
 from headway.spark.lowering.types import from_plain, plain_row, to_plain
 
 EXIT = "#exit"
@@ -47,13 +55,17 @@ def arrival_order(count: int) -> list[str]:
 
 
 def exit_schema(schemas: Sequence[Schema]) -> StructType:
-    """What the engine gives: vehicle, ``#exit`` (the stream's place), ``#late``, the row."""
+    """What the engine gives: vehicle, ``#exit`` (the stream's place, or SIDE_EXIT), ``#late``,
+    ``#at`` (when it was there, microseconds; NULL where nobody asks), the row or what was
+    dropped."""
     return StructType(
         [
             StructField(VEHICLE_COLUMN, StringType()),
             StructField(EXIT, IntegerType()),
             StructField(LATE, BooleanType()),
+            StructField(ARRIVED, LongType()),
             *(StructField(struct_name(i), plain_row(one)) for i, one in enumerate(schemas)),
+            StructField(SIDE, SIDE_TYPE),
         ]
     )
 
@@ -63,6 +75,6 @@ def exits(data: DataFrame, schemas: Mapping[str, Schema]) -> dict[str, Frame]:
     found = {}
     for place, (name, schema) in enumerate(schemas.items()):
         columns: list[Column] = from_plain(struct_name(place), schema)
-        mine = data.where(F.col(EXIT) == place).select(VEHICLE_COLUMN, LATE, *columns)
-        found[name] = Frame(mine, schema, marked=True)
+        mine = data.where(F.col(EXIT) == place).select(VEHICLE_COLUMN, LATE, ARRIVED, *columns)
+        found[name] = Frame(mine, schema, marked=True, timed=True)
     return found

@@ -16,11 +16,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headway.errors import DataError, InputError, Place, Problem
+from headway.model.query import Source
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.sources.parquet_file import ARROW_TYPES, read_parquet
 from headway.sources.record import ARRIVAL_FIELD, VEHICLE_FIELD, unknown_arrival, unreadable
 from headway.spark.lowering.frame import POSITION_COLUMN
 from headway.spark.sources.quarantine import Quarantine, entry_of
+from headway.spark.sources.rejected import Rejected
 from headway.spark.text_files import file_tables, local_path
 
 Batches = Iterator[Any]
@@ -33,9 +35,11 @@ SMALL_BYTES = 64 << 20
 class CheckedFiles:
     """For ``mapInArrow``: rows with a column ``path`` -> the tuples of the files that are sound."""
 
-    source: str
-    schema: Schema
-    quarantine: Quarantine
+    source: Source
+    quarantine: Quarantine | None
+    """without it a file that breaks its schema ends the run"""
+    rejected: Rejected | None = None
+    """without it tuples that do not fit go on with the others"""
     remember: bool = True
     """whether a file that was left out before stays out: streams do"""
 
@@ -48,31 +52,41 @@ class CheckedFiles:
         return read
 
     def tables(self, path: Path) -> Batches:
-        name = str(path)
-        if self.remember and self.quarantine.holds(self.source, name):
+        name, source, quarantine = str(path), self.source.name, self.quarantine
+        if quarantine is None:
+            return self._fitting(path, self._read(path))
+        if self.remember and quarantine.holds(source, name):
             return iter(())
         try:
             tables = self._checked(path)
         except InputError as error:
-            self.quarantine.add(entry_of(self.source, name, error))
+            quarantine.add(entry_of(source, name, error))
             return iter(())
         if not self.remember:
-            self.quarantine.release(self.source, name)
-        return tables
+            quarantine.release(source, name)
+        return self._fitting(path, tables)
+
+    def _fitting(self, path: Path, tables: Batches) -> Batches:
+        return tables if self.rejected is None else self.rejected.sorted_out(
+            self.source, path, tables
+        )  # fmt: skip
+
+    def _read(self, path: Path) -> Batches:
+        read = parquet_tables if path.suffix == PARQUET else file_tables
+        return read(path, self.source.schema)
 
     def _checked(self, path: Path) -> Batches:
         """Nothing of a file may go on before all of it is known to be sound: a small one waits in
         memory, a large one is read twice."""
-        read = parquet_tables if path.suffix == PARQUET else file_tables
         try:
             small = path.stat().st_size <= SMALL_BYTES
         except OSError as error:
             raise unreadable(path, error) from None
         if small:
-            return iter(list(read(path, self.schema)))
-        for _ in read(path, self.schema):
+            return iter(list(self._read(path)))
+        for _ in self._read(path):
             pass
-        return read(path, self.schema)
+        return self._read(path)
 
 
 def sound_parquet(

@@ -36,7 +36,14 @@ def kafka_format(spark: SparkSession) -> str:
     try:
         spark.readStream.format("kafka").options(**probe).load()
     except PySparkException:
-        spark.dataSource.register(KafkaSource)
+        # Spark registers in this session, but looks in the active one whether it is there already.
+        sessions: Any = spark._get_j_spark_session_class(spark._jvm)
+        sessions.setActiveSession(spark._jsparkSession)
+        try:
+            spark.dataSource.register(KafkaSource)
+        except PySparkException as error:
+            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+                raise
         return KafkaSource.name()
     return "kafka"
 
@@ -116,6 +123,9 @@ class MessageDecoder:
         cells.append(_cell(data, ARRIVAL_COLUMN, DataType.TIMESTAMP))
         if cells[0] is None:
             raise ValueError("no 'timestamp'")
+        for column, cell in zip(self.schema.columns, cells, strict=False):
+            if column.length is not None and cell and len(cell.encode()) > column.length:
+                raise ValueError(f"{column.name}: longer than the {column.length} bytes declared")
         owner = _cell(data, VEHICLE_COLUMN, DataType.STRING)
         cells.append(key.decode() if owner is None and key is not None else owner)
         return cells

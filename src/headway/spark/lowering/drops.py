@@ -1,0 +1,158 @@
+"""What native operators and sources leave out, listed as the vehicle engine would list it.
+
+Spark finds the tuples with native columns: those that do not fit their schema, late ones in front
+of joins and windows, those for which a user's function failed. Why each left is then said by the
+vehicle engine's own classes, inside the tasks, for these few tuples only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headway.errors import DataError, Problem
+from headway.model.codec import plan_from_json, plan_to_json
+from headway.model.graph import graph_of
+from headway.model.plan import Plan
+from headway.model.query import Source
+from headway.model.schema import VEHICLE_COLUMN, Schema
+from headway.model.time import MICROSECOND
+from headway.model.user_operator import Row
+from headway.runtime.ingest import Ingest
+from headway.runtime.operators.base import MARKED_LATE, DropKind, Dropped
+from headway.runtime.operators.fused import Fused, StatelessOperator
+from headway.runtime.side_table import SideRows
+from headway.spark.lowering.frame import ARRIVED, LATE, Frame
+from headway.spark.lowering.side import LISTED_TYPE, SIDE, SIDE_EXIT, Listing, unpacked
+from headway.spark.lowering.tagged import EXIT
+from headway.spark.lowering.types import to_plain
+from headway.spark.workers import enter
+
+_ROW = "#row"
+Explain = Callable[[Row], Dropped]
+"""why a tuple left its way"""
+
+
+class Drops:
+    """Collects the side outputs of a plan while it is lowered. ``keep`` makes a DataFrame that is
+    used twice be computed once."""
+
+    def __init__(self, plan: Plan, keep: Callable[[DataFrame], DataFrame]) -> None:
+        self._plan = plan
+        self._keep = keep
+        self._found: list[DataFrame] = []
+        self._misfits: dict[str, tuple[Source, DataFrame]] = {}
+
+    def rejected(self, source: Source, misfits: DataFrame) -> None:
+        """Tuples of a source, in its columns, that do not fit its schema."""
+        self._misfits[source.name] = (source, misfits)
+
+    def late(self, operator: str, port: str, frame: Frame) -> None:
+        """What goes into a port of a join or a window: late tuples stay outside."""
+        if frame.marked:
+            late = frame.data.where(F.col(LATE))
+            self._add(late, frame.schema, DropKind.LATE, operator, port)
+
+    def failed(self, operator: str, frame: Frame, data: DataFrame, fine: Column) -> DataFrame:
+        """``data`` are the tuples of ``frame`` with what functions made of them; gives the same,
+        to be computed once."""
+        kept = self._keep(data)
+        self._add(kept.where(~fine), frame.schema, DropKind.FAILED, operator)
+        return kept
+
+    def by_engine(self, tagged: DataFrame) -> None:
+        """What the engine in the tasks dropped."""
+        mine = tagged.where(F.col(EXIT) == SIDE_EXIT)
+        self._found.append(mine.select(VEHICLE_COLUMN, SIDE))
+
+    def table(self, empty: Callable[[], DataFrame]) -> DataFrame:
+        """All of them: kind, the columns of the vehicle engine's side files, vehicle. Looks first
+        which sources have misfits at all: nearly always none has, and Python is not needed."""
+        for name in self._with_misfits():
+            source, misfits = self._misfits.pop(name)
+            self._add(misfits, source.schema, DropKind.REJECTED, name)
+        self._misfits.clear()
+        if not self._found:
+            return unpacked(empty())
+        united = self._found[0]
+        for data in self._found[1:]:
+            united = united.union(data)
+        return unpacked(united)
+
+    def _with_misfits(self) -> list[str]:
+        named = [
+            misfits.select(F.lit(name).alias("source")).limit(1)
+            for name, (_, misfits) in self._misfits.items()
+        ]
+        if not named:
+            return []
+        united = named[0]
+        for data in named[1:]:
+            united = united.union(data)
+        return [row["source"] for row in united.collect()]
+
+    def _add(
+        self, data: DataFrame, schema: Schema, kind: DropKind, name: str, port: str | None = None
+    ) -> None:
+        rows = data.select(VEHICLE_COLUMN, ARRIVED, to_plain(schema).alias(_ROW))
+        listed = rows.mapInArrow(_explained(self._plan, kind, name, port), LISTED_TYPE)
+        self._found.append(listed)
+
+
+def _explained(
+    plan: Plan, kind: DropKind, name: str, port: str | None
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    text, paths = plan_to_json(plan), tuple(sys.path)
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        explain: Explain | None = None
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if explain is None:
+                enter(paths)
+                plan = plan_from_json(text)
+                explain, listing = _explain(plan, kind, name, port), Listing(SideRows(plan))
+            cells = (column.to_pylist() for column in batch.column(_ROW).flatten())
+            times = batch.column(ARRIVED).to_pylist()
+            if None in times:
+                raise DataError(Problem("a tuple has no time of arrival", at=f"sources.{name}"))
+            drops = [
+                (at * MICROSECOND, explain(row))
+                for at, row in zip(times, zip(*cells, strict=True), strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(
+                [batch.column(VEHICLE_COLUMN), listing.array(drops)], [VEHICLE_COLUMN, SIDE]
+            )
+
+    return run
+
+
+def _explain(plan: Plan, kind: DropKind, name: str, port: str | None) -> Explain:
+    graph = graph_of(plan.query)
+    if kind is DropKind.LATE:
+        return lambda row: Dropped(name, kind, row, MARKED_LATE, port)
+    if kind is DropKind.REJECTED:
+        ingest = Ingest(graph.sources[name])
+
+        def refuse(row: Row) -> Dropped:
+            ingest.offer(row, 0)
+            (dropped,) = ingest.take_side()
+            return dropped
+
+        return refuse
+    operator = graph.operators[name]
+    assert isinstance(operator, StatelessOperator)
+    alone = Fused([operator], dict(plan.schemas))
+
+    def fail(row: Row) -> Dropped:
+        alone.run(row)
+        found = alone.take_side()
+        return found[0] if found else Dropped(name, kind, row, "failed, and not when asked again")
+
+    return fail

@@ -1,0 +1,45 @@
+"""Spark's Python workers: what a function does first in one, and which of them step back.
+
+Spark keeps workers apart by the environment that their functions ask for. Soft outputs that run
+beside hard ones get workers of their own: a hard micro-batch never finds the workers it used before
+taken and waits for new ones to start, and the kernel gives soft workers the processor time that
+nobody else wants. A slot that is reserved is of no use while its core is taken.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STEP_BACK = "HEADWAY_NICE"
+"""in a worker's environment: how far it steps back, as for nice(1)"""
+FAR = 10
+
+
+@contextmanager
+def modest_workers(spark: SparkSession) -> Iterator[None]:
+    """Functions that are handed to Spark in this block run in workers that step back."""
+    environment = spark.sparkContext.environment
+    environment[STEP_BACK] = str(FAR)
+    try:
+        yield
+    finally:
+        del environment[STEP_BACK]
+
+
+def step_back() -> None:
+    """In a worker, or in the process that starts them: once, if its environment says so."""
+    if how_far := os.environ.pop(STEP_BACK, None):
+        os.nice(int(how_far))
+
+
+def enter(paths: Sequence[str]) -> None:
+    """What a function does first in a worker: ``paths`` are where the driver finds modules."""
+    step_back()
+    sys.path.extend(path for path in paths if path not in sys.path)

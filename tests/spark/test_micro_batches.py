@@ -1,0 +1,34 @@
+"""How much a micro-batch takes at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks.kill_spark import Case, files, rows
+from pyspark.sql import SparkSession
+from tests.cli.running import HELLO, headway
+
+from headway.spark import reading
+
+
+def test_a_backlog_is_taken_in_pieces_that_the_driver_can_hold(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert spark.sparkContext.master == "local[2]"
+    case = Case("hello", tmp_path, pieces=3)
+    case.cut()
+    sizes = [path.stat().st_size for path in (case.recording / "speed").iterdir()]
+    found = {}
+    for name, most in (("whole", sum(sizes)), ("pieces", min(sizes))):
+        monkeypatch.setattr(reading, "MOST_BYTES", most)
+        done = headway(
+            "run", HELLO, "--mode", "stream", "--available-now", "--late-ok",
+            "--master", "local[2]", "--input", case.recording,
+            "--output", tmp_path / name,
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        found[name] = rows(tmp_path / name)["alarm.parquet"]
+    assert len(files(tmp_path / "whole")) == 1
+    assert len(files(tmp_path / "pieces")) == len(sizes)
+    assert found["pieces"] == found["whole"]

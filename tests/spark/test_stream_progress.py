@@ -1,0 +1,35 @@
+"""The numbers that a live query shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.report.spark_tables import progress
+from headway.spark.stream_progress import OutputProgress, Pace
+
+
+def test_the_pace_is_that_of_the_last_seconds() -> None:
+    pace = Pace()
+    assert pace.rows_per_second(1.0) == 0.0
+    pace.note(2.0, 100)
+    assert pace.rows_per_second(4.0) == pytest.approx(25.0)
+    for second in range(3, 31):
+        pace.note(float(second), 100 + 10 * (second - 2))
+    assert pace.rows_per_second(30.0) == pytest.approx(10.0, rel=0.11)
+    pace.note(60.0, 380)
+    assert pace.rows_per_second(60.0) == 0.0, "nothing for long"
+
+
+def test_a_line_per_output() -> None:
+    alarm = OutputProgress(
+        output="alarm", hard=True, batches=3, rows_per_second=1234.5, batch_ms=None, lag_s=None,
+        tuples=0, judged=0, misses=0,
+    )  # fmt: skip
+    mean = OutputProgress(
+        output="mean", hard=False, batches=1, rows_per_second=0.0, batch_ms=1480, lag_s=3e7,
+        tuples=5_000, judged=40, misses=2,
+    )  # fmt: skip
+    assert progress([alarm, mean], 12.0).rows == [
+        ["alarm", "hard", "3", "1,234", "–", "–", "0", "–"],
+        ["mean", "soft", "1", "0", "1,480 ms", "347 days", "5,000", "2 of 40"],
+    ]
