@@ -220,15 +220,3 @@ def test_an_output_folder_in_use(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     result = run(HELLO, recording, tmp_path / "file" / "out")
     assert result.exit_code == 2
-
-
-@pytest.mark.parametrize(
-    "strange", [("--format", "json"), ("--option", "compression=gzip"), ("--force",)]
-)
-def test_what_a_stream_on_spark_would_ignore_is_refused(
-    tmp_path: Path, strange: tuple[str, ...]
-) -> None:
-    recording = write_speeds(tmp_path / "recording", steady(1))
-    stream = ("--engine", "spark", "--mode", "stream")
-    message = refused(recording, tmp_path / "out", *stream, *strange)
-    assert message.startswith(f"{strange[0]} is for --mode batch")

@@ -21,9 +21,10 @@ from headway.expressions import (
     check,
     compile_aggregates,
     compile_value,
+    emit_conditions,
+    emit_numbers,
     to_spark_sql,
 )
-from headway.expressions import emit as emit_module
 from headway.expressions.body import NAMES
 from headway.expressions.casts import CASTS
 from headway.model.expression import Sql
@@ -149,7 +150,7 @@ def test_python_and_spark_agree(answers: list[Answer], table: list[Row]) -> None
 
 def wrong_nan(patch: pytest.MonkeyPatch) -> None:
     """Python's comparisons, for which NaN is neither equal nor greater."""
-    patch.setattr(emit_module, "_maybe_nan", lambda node: False)
+    patch.setattr(emit_conditions, "_maybe_nan", lambda node: False)
 
 
 def wrong_remainder(patch: pytest.MonkeyPatch) -> None:
@@ -169,7 +170,8 @@ def wrong_cast(patch: pytest.MonkeyPatch) -> None:
 
 def wrong_division(patch: pytest.MonkeyPatch) -> None:
     """Division by zero as floating point has it, infinite."""
-    patch.setattr(emit_module, "_division_template", lambda node: "($0 / $1 if @1 != 0.0 else INF)")
+    infinite = "($0 / $1 if @1 != 0.0 else INF)"
+    patch.setattr(emit_numbers, "_division_template", lambda node: infinite)
 
 
 @pytest.mark.parametrize(

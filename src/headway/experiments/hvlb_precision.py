@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from headway.experiments.random_graphs import figure_2
+from headway.model.static_schedule import Schedule
 from headway.model.taskgraph import Edge, Task, TaskGraph
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance, Options
 from headway.schedule.static.holes import precision, schedule_holes
@@ -98,12 +99,22 @@ def graph() -> TaskGraph:
     )
 
 
-def run_trial(trial: Trial) -> list[Row]:
+def _scheduled(algorithm: str) -> tuple[Instance, Schedule | None]:
     instance = Instance(graph(), figure_2(), Options(whole_link_times=True))
-    schedule = ALGORITHMS[trial.algorithm].run(instance, ExactAlpha()).schedule
+    return instance, ALGORITHMS[algorithm].run(instance, ExactAlpha()).schedule
+
+
+def holes(algorithm: str) -> dict[str, Fraction]:
+    """The hole behind every task of its schedule."""
+    instance, schedule = _scheduled(algorithm)
+    return {} if schedule is None else dict(schedule_holes(instance, schedule))
+
+
+def run_trial(trial: Trial) -> list[Row]:
+    instance, schedule = _scheduled(trial.algorithm)
     if schedule is None:
         return []
-    holes = schedule_holes(instance, schedule)
+    found = schedule_holes(instance, schedule)
     rows = []
     for task in IMPRECISE:
         slot = schedule.of_task[task]
@@ -114,8 +125,8 @@ def run_trial(trial: Trial) -> list[Row]:
                 task=task,
                 arrival_rate=float(trial.arrival_rate),
                 makespan=float(schedule.makespan),
-                hole=float(holes[task]),
-                precise=float(precision(holes[task], mandatory, trial.arrival_rate)),
+                hole=float(found[task]),
+                precise=float(precision(found[task], mandatory, trial.arrival_rate)),
                 plain=float(precision(none, mandatory, trial.arrival_rate)),
             )
         )

@@ -51,7 +51,7 @@ def random_graph(
     )
 
 
-def figure_2(rates: tuple[float, ...] = (0.67, 1.0, 0.83)) -> Network:
+def figure_2(rates: tuple[Number, ...] = (0.67, 1.0, 0.83)) -> Network:
     """The topology of the paper's figure 2: three processors, a switch and a fast link."""
     first, second, third = rates
     return Network(

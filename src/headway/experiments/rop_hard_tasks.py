@@ -77,15 +77,20 @@ def run(
 
 def hard_miss_ratios(rows: Iterable[Row]) -> dict[tuple[str, int], float]:
     """(policy, level) -> average miss ratio of hard tasks over the sets."""
+    return {key: fmean(ratios) for key, ratios in hard_miss_ratios_by_set(rows).items()}
+
+
+def hard_miss_ratios_by_set(rows: Iterable[Row]) -> dict[tuple[str, int], list[float]]:
+    """(policy, level) -> miss ratio of hard tasks in each set."""
     found: dict[tuple[str, int], dict[int, list[Row]]] = {}
     for row in rows:
         if row.hard:
             sets = found.setdefault((row.policy, row.load), {})
             sets.setdefault(row.trial, []).append(row)
     return {
-        key: fmean(
+        key: [
             sum(row.rejected + row.late for row in group) / sum(row.jobs for row in group)
             for group in sets.values()
-        )
+        ]
         for key, sets in found.items()
     }

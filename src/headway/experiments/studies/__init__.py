@@ -3,15 +3,68 @@
 from __future__ import annotations
 
 from headway.errors import InputError, Problem
-from headway.experiments.studies import basic
+from headway.experiments.studies import (
+    across_nodes,
+    admission,
+    automatic_batches,
+    basic,
+    communication,
+    cores,
+    crashes,
+    er_edf_example,
+    exact_alpha,
+    fusion,
+    hard_tasks,
+    hvlb_example,
+    hvlb_tables,
+    methods,
+    never_failing,
+    optimum,
+    output1_latency,
+    position_error,
+    precision,
+    queue_failures,
+    schedule_lengths,
+    sedf_example,
+    tasks,
+    v2v_rates,
+)
 from headway.experiments.study import Study
 
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
+        # S-EDF
+        sedf_example.STUDY,
         basic.STUDY,
+        # AEDSMS
+        tasks.STUDY,
+        fusion.STUDY,
+        output1_latency.STUDY,
+        v2v_rates.STUDY,
+        crashes.STUDY,
+        position_error.STUDY,
+        # ROP-EDF
+        er_edf_example.STUDY,
+        admission.STUDY,
+        hard_tasks.STUDY,
+        methods.STUDY,
+        # HVLB_CC
+        hvlb_tables.STUDY,
+        hvlb_example.STUDY,
+        schedule_lengths.STUDY,
+        communication.STUDY,
+        queue_failures.STUDY,
+        precision.STUDY,
+        # beyond the papers
+        exact_alpha.STUDY,
+        optimum.STUDY,
+        never_failing.STUDY,
+        across_nodes.STUDY,
+        cores.STUDY,
+        automatic_batches.STUDY,
     )
-}  # fmt: skip
+}
 """by name, in the order of the report"""
 
 

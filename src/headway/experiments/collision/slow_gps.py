@@ -1,0 +1,47 @@
+"""The same drive with a GPS whose error does not jump but drifts.
+
+The world draws a receiver's error anew each cycle. A real one's stays for a while: here it is a
+first-order Gauss-Markov process with the same standard deviation and a given time constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import exp, sqrt
+
+import numpy as np
+import pyarrow as pa
+
+from headway.experiments.collision.positions import Metres
+from headway.experiments.collision.trial import true_places
+from headway.world.recording import OWN_ID, DriveRecording
+from headway.world.sensors import CYCLE, SensorModel
+
+_DRIFT = 2_100
+"""what sets these draws apart from the world's own"""
+
+
+def with_slow_gps(recording: DriveRecording, seconds: float, trial: int) -> DriveRecording:
+    """Our car's fixes only; V2V stays. ``seconds`` is the time constant, 0 for none."""
+    fixes = recording.streams["gps"]
+    sensed = fixes.column("timestamp").cast(pa.int64()).to_numpy() - recording.begin
+    truth = true_places(recording, np.full(len(sensed), OWN_ID), sensed)
+    random = np.random.default_rng([recording.traffic.seed, trial, _DRIFT])
+    for name, true, error in zip(
+        ("x", "y"), truth, _errors(len(sensed), seconds, random), strict=True
+    ):
+        place = fixes.schema.get_field_index(name)
+        field = fixes.schema.field(name)
+        fixes = fixes.set_column(place, field, pa.array(true + error).cast(field.type, safe=False))
+    return replace(recording, streams={**recording.streams, "gps": fixes})
+
+
+def _errors(fixes: int, seconds: float, random: np.random.Generator) -> Metres:
+    """East and north, metres."""
+    stays = exp(-CYCLE / seconds) if seconds else 0.0
+    drawn = random.standard_normal((2, fixes)) * SensorModel().gps
+    errors = np.zeros((2, fixes))
+    errors[:, 0] = drawn[:, 0]
+    for cycle in range(1, fixes):
+        errors[:, cycle] = stays * errors[:, cycle - 1] + sqrt(1 - stays**2) * drawn[:, cycle]
+    return errors

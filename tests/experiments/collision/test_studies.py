@@ -1,0 +1,97 @@
+"""The collision-warning studies on a short drive: cells run alone, their rows are understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.experiments.collision.drives import SHORT
+
+from headway.experiments.collision import cells
+from headway.experiments.collision.vehicles import THREE_NODES
+from headway.experiments.findings import Verdict
+from headway.experiments.studies import crashes, output1_latency, position_error, v2v_rates
+from headway.experiments.study import Row, Study, works_of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_drive() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cells, "SCENARIO", SHORT)
+        forget()
+        yield
+    forget()
+
+
+def forget() -> None:
+    cells.drive.cache_clear()
+    cells.driven.cache_clear()
+
+
+def first_cell(study: Study) -> list[Row]:
+    """What it gives; runs that studies share are run once."""
+    return list(study.run(works_of(study, quick=True)[0].parameters()))
+
+
+def test_grids_are_as_large_as_the_papers() -> None:
+    for study in (crashes.STUDY, output1_latency.STUDY, position_error.STUDY):
+        assert len([cell for cell in study.cells(False) if "drift" not in cell]) == 100
+        assert len(study.cells(True)) < 10
+    limits = [
+        cell for cell in v2v_rates.cells(False)
+        if cell["part"] == "limit"
+        and (cell["vehicle"], cell["item_us"], cell["radar_objects"])
+        == (THREE_NODES, None, None)
+    ]  # fmt: skip
+    assert len(limits) == 200
+
+
+def test_cells_give_the_same_rows_again() -> None:
+    first = first_cell(output1_latency.STUDY)
+    forget()
+    assert first_cell(output1_latency.STUDY) == first
+
+
+def test_crashes() -> None:
+    found = crashes.analyse(first_cell(crashes.STUDY))
+    verdicts = {claim.published: claim.verdict for claim in found.claims}
+    assert verdicts["every car is hit without V2V"] is Verdict.SAME
+    assert verdicts["no crash under EDF at the rate it takes without a miss"] is Verdict.SAME
+    assert len(found.pictures) == 4
+
+
+def test_the_longest_latencies() -> None:
+    rows = first_cell(output1_latency.STUDY)
+    assert output1_latency.reduction(rows, output1_latency.LIMITS[-1]) > 0.3
+    assert len(output1_latency.analyse(rows).claims) == len(output1_latency.LIMITS)
+
+
+def test_position_errors() -> None:
+    rows = first_cell(position_error.STUDY)
+    best = position_error.mean_error(rows, position_error.BEST.label)
+    assert best < position_error.mean_error(rows, position_error.UNFUSED) / 3
+    for drift in position_error.DRIFTS:
+        rows += position_error.run({"trial": 0, "drift": drift})
+    found = position_error.analyse(rows)
+    assert [claim.figure for claim in found.claims] == ["figure 21"] * 5
+    gains = [row["raw"] / row["fused"] for row in rows if "drift" in row]  # type: ignore[operator]
+    assert gains == sorted(gains, reverse=True)
+
+
+def test_rates_are_the_least_of_all_trials() -> None:
+    """Rows by hand: running them is what test_limit.py does."""
+    rows: list[Row] = [
+        {**cell, "rate": 500 + 10 * number, "late": "output2", "kept_without_v2v": True}
+        for number, cell in enumerate(v2v_rates.cells(True))
+        if cell["part"] == "limit"
+    ]
+    rows += [
+        {"part": "curve", "policy": policy, "trial": 0, "limit": limit, "miss_ratio": 0.1,
+         "miss_ratio1": 0.2, "miss_ratio2": 0.0}
+        for policy in v2v_rates.POLICIES
+        for limit in v2v_rates.LIMITS
+    ]  # fmt: skip
+    found = v2v_rates.analyse(rows)
+    assert "S-EDF 500/s" in found.claims[0].ours
+    assert found.claims[0].verdict is Verdict.SAME
+    assert found.claims[2].verdict is Verdict.DIFFERS
