@@ -44,7 +44,7 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	  --constraint constraints.txt --editable '.[spark,plot,optimal,can,mdf,mcap,kafka,sumo,cam,dev]'
 	@touch $@
 
-demo: $(STAMP) ## compile, run and compare the collision-warning example, results in build/demo
+demo: $(STAMP) ## compile the collision warning, drive through a city, and compare with Spark
 	@echo "== On fast ECUs and CAN FD every deadline can be promised:"
 	$(BIN)/headway compile $(DEMO)/query.yaml --vehicle $(DEMO)/vehicle_modern.yaml --out build/demo/modern
 	@echo
@@ -52,17 +52,13 @@ demo: $(STAMP) ## compile, run and compare the collision-warning example, result
 	$(BIN)/headway compile $(DEMO)/query.yaml --vehicle $(DEMO)/vehicle.yaml --out build/demo/paper; \
 	code=$$?; test $$code -eq 1 || { echo "expected exit code 1, got $$code" >&2; exit 1; }
 	@echo
-	@echo "== A recorded drive on the vehicle engine, with S-EDF and with FIFO+:"
-	$(BIN)/headway run build/demo/modern/plan.json --engine vehicle --policy s-edf \
-	  --input $(DEMO)/recording --output build/demo/s-edf --trace --force
-	$(BIN)/headway run build/demo/modern/plan.json --engine vehicle --policy fifo+ \
-	  --input $(DEMO)/recording --output build/demo/fifo --force; \
-	code=$$?; test $$code -le 1 || exit $$code
+	@echo "== A drive through a city where six cars would hit ours, under S-EDF and FIFO+, with and without V2V:"
+	$(BIN)/headway drive --v2v both --out build/demo/drive --keep --force
 	@echo
-	@echo "== The same query on Spark gives the same tuples:"
-	$(BIN)/headway compare $(DEMO)/query.yaml --input $(DEMO)/recording
+	@echo "== The same query over that drive on Spark gives the same tuples as the vehicle engine:"
+	$(BIN)/headway compare $(DEMO)/query.yaml --input build/demo/drive/recordings/trial0000
 	@echo
-	@echo "Open build/demo/modern/plan.html in a browser, build/demo/s-edf/trace.perfetto.json in Perfetto."
+	@echo "Open build/demo/drive/replay.html and build/demo/modern/plan.html in a browser."
 
 test: $(STAMP) ## run the whole test suite, in two processes; the Spark tests share one of them
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

@@ -7,10 +7,8 @@ import headway as hw
 GPS = hw.schema(x="float [m]", y="float [m]", heading="float [rad]")
 SPEED = hw.schema(v="float [m/s]")
 RADAR = hw.schema(id="bigint", dx="float [m]", dy="float [m]", dvx="float [m/s]", dvy="float [m/s]")
-VEHICLE_COLUMNS = {
-    "id": "bigint",
-    "sensor": "string(5)",
-    "own": "boolean",
+IDENTITY = {"id": "bigint", "sensor": "string(5)", "own": "boolean"}
+MOTION = {
     "x": "float [m]",
     "y": "float [m]",
     "vx": "float [m/s]",
@@ -20,8 +18,9 @@ VEHICLE_COLUMNS = {
     "var_vx": "float",
     "var_vy": "float",
 }
-VEHICLE = hw.schema(VEHICLE_COLUMNS)
-REPORTED = hw.schema(VEHICLE_COLUMNS, distance="float [m]")
+VEHICLE = hw.schema(IDENTITY | MOTION)
+FUSED = hw.schema(IDENTITY | {"at": "timestamp"} | MOTION)
+REPORTED = hw.schema(IDENTITY | MOTION, distance="float [m]")
 
 
 def own_vehicle() -> hw.ComponentBuilder:
@@ -57,7 +56,7 @@ def surrounding_vehicles() -> hw.ComponentBuilder:
         within="1 ms",
         select=measured | estimated,
         partners=("radar", 1),
-        cost="200 us",
+        cost="100 us",
     )
     map2 = join1.map(
         "map2",
@@ -74,7 +73,7 @@ def surrounding_vehicles() -> hw.ComponentBuilder:
             "var_vx": "CAST(var_vx + 0.04 AS FLOAT)",
             "var_vy": "CAST(var_vy + 0.04 AS FLOAT)",
         },
-        cost="200 us",
+        cost="100 us",
     )
     spc.output("vehicles", map2)
     return spc
@@ -90,7 +89,7 @@ END
 def collision_risks() -> hw.ComponentBuilder:
     """SPC#c: who will hit us, and when?"""
     spc = hw.component("spc_c")
-    own, other = spc.input("own", VEHICLE), spc.input("other", VEHICLE)
+    own, other = spc.input("own", FUSED), spc.input("other", FUSED)
     join2 = spc.join(
         "join2",
         {"own": own, "other": other},
@@ -103,12 +102,12 @@ def collision_risks() -> hw.ComponentBuilder:
             "dvy": "other.vy - own.vy",
         },
         partners=("other", 1),
-        cost="200 us",
+        cost="100 us",
     )
     map4 = join2.map(
         "map4",
         {"id": "id", "distance": "SQRT(dx * dx + dy * dy)", "ttc": TIME_TO_COLLISION},
-        cost="200 us",
+        cost="100 us",
     )
     spc.output("risks", map4)
     return spc
@@ -136,7 +135,7 @@ def build() -> hw.Query:
         "sdfo2",
         "headway.fusion.surroundings:SurroundingsFusion",
         {"board": union1, "v2v": v2v},
-        schema=VEHICLE,
+        schema=FUSED,
         object="id",
         sensor="sensor",
         front="300 ms",
@@ -150,7 +149,8 @@ def build() -> hw.Query:
     filter1 = sdfo2.filter("filter1", "own", cost="100 us", selectivity=0.05)
     filter2 = sdfo2.filter("filter2", "NOT own", cost="100 us", selectivity=0.95)
     collision = q.use("collision", collision_risks(), own=filter1, other=filter2)
-    map5 = sdfo2.map("map5", {"id": "id", **motion}, cost="100 us")
+    variances = {"var_x": "var_x", "var_y": "var_y"}
+    map5 = sdfo2.map("map5", {"id": "id", "at": "at", **motion, **variances}, cost="100 us")
     q.output("output1", map3, deadline="30 ms")
     q.output("output2", collision.risks, deadline="300 ms")
     q.output("output3", map5, deadline="3 s", criticality="soft")

@@ -42,7 +42,7 @@ def test_a_deadline_that_cannot_be_promised_is_1() -> None:
     outcome = headway("compile", QUERY, "--vehicle", PAPER)
     assert (outcome.code, outcome.err) == (1, "")
     assert "✗ 2 of 3 deadlines cannot be promised." in outcome.out
-    assert "node3 1.5 times as fast; or at most 30 tuples/s from v2v" in outcome.out
+    assert "node3 1.25 times as fast; or at most 60 tuples/s from v2v" in outcome.out
 
 
 def test_without_a_vehicle_there_is_no_verdict() -> None:

@@ -24,7 +24,7 @@ from tests.report.trace_rules import broken_rules
 
 from headway.compile import compile_query
 from headway.files import load_query, load_vehicle
-from headway.schedule.online import POLICIES
+from headway.schedule.online import OVERLOAD_POLICIES, POLICIES
 
 COLLISION = EXAMPLES / "collision_warning"
 VEHICLES = {
@@ -191,7 +191,7 @@ def test_in_wall_clock_time(tmp_path: Path) -> None:
 
 def test_policies_are_listed_with_their_paper() -> None:
     listed = json.loads(headway("policies", "--json").stdout)
-    assert [policy["name"] for policy in listed] == list(POLICIES)
+    assert [policy["name"] for policy in listed] == [*POLICIES, *OVERLOAD_POLICIES]
     assert listed[0]["paper"] == "S-EDF, section 5.4"
     table = headway("policies").stdout
     assert all(policy["name"] in table and policy["summary"] in table for policy in listed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from headway.cli.places import placed
@@ -15,8 +15,9 @@ from headway.files import load_query, load_vehicle
 from headway.files.taskset import is_task_set, load_task_set
 from headway.model.taskset import FULL, TaskSet, check_hard_load
 from headway.schedule.online import overload_policy_named
+from headway.schedule.overload.distributed import Path as NodePath
 from headway.schedule.overload.from_plan import task_sets_of
-from headway.schedule.overload.plan_paths import check_nodes
+from headway.schedule.overload.plan_paths import check_nodes, paths_beyond, paths_over_nodes
 
 STEP, MOST_LOAD, MOST_LOADS = 10, 1000, 1000
 LOAD_FORM = "such as 150, 100..200, 100..200:25 or 100,120,160"
@@ -30,6 +31,8 @@ class LoadInput:
     name: str
     sets: list[TaskSet]
     placing: Callable[[], AbstractContextManager[None]]
+    paths: list[NodePath] = field(default_factory=list)
+    """of a query: its operator paths over the nodes, what shedders would drop included"""
 
     def at(self, which: int, load: int) -> TaskSet:
         """A set at a load (%); a node without soft tasks stays as it is."""
@@ -54,8 +57,10 @@ def load_input(path: Path, vehicle: Path | None, policies: Sequence[str]) -> Loa
             raise InputError(Problem("a query needs a vehicle", want="name one with --vehicle"))
         on = load_vehicle(vehicle)
         with placed(query, on):
-            sets = task_sets_of(compile_query(query.query, on.vehicle))
-        given = LoadInput(query.query.name, sets, lambda: placed(query, on))
+            plan = compile_query(query.query, on.vehicle)
+            sets = task_sets_of(plan)
+            paths = [*paths_over_nodes(plan), *paths_beyond(plan)]
+        given = LoadInput(query.query.name, sets, lambda: placed(query, on), paths)
     if guarded:
         with given.placing():
             if is_task_set(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headway.compile.judge.soft_room import soft_rooms
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
 from headway.model.taskset import percent
@@ -23,12 +24,19 @@ def reservations(plan: Plan, policy: str) -> list[str]:
     lines = []
     sets = task_sets_of(plan)
     check_nodes(sets)
+    rooms = soft_rooms(plan)
     for task_set in sets:
         room = soft_room(task_set)
         lines.append(
             f"{sign(True)} {task_set.name}: hard paths reserve {percent(task_set.hard_capacity)}, "
             f"{percent(room)} is left for soft load, whatever the soft load is"
         )
+        engine = min(room, rooms.get(task_set.name, room))
+        if engine < room:
+            lines.append(
+                f"  in the engine {percent(engine // 1000 * 1000)} is left: operators there are "
+                "not interrupted, and hard outputs must be able to wait for one"
+            )
         for one in expectations(task_set):
             chance = one.whole_jobs if name == KNOWN[0] else one.shares
             kept = f", {percent(one.reserved)} reserved" if name == KNOWN[1] else ""

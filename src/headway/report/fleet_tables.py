@@ -40,6 +40,15 @@ def worst(run: FleetRun) -> Table:
     return Table(title="Worst vehicles", headers=headers, rows=rows, numeric=(2, 3, 4, 5))
 
 
+def met(run: FleetRun) -> str:
+    """How it went with the cars on collision course."""
+    met = f"{run.met:,} cars were on collision course with a vehicle of the fleet"
+    if run.crashes:
+        share = percent(run.crashes / run.met)
+        return f"{BROKEN} {met}; {run.crashes:,} ({share}) were noticed too late to stop."
+    return f"{KEPT} {met}; all were noticed in time to stop."
+
+
 def verdict(run: FleetRun) -> str:
     if run.hard_misses:
         return f"{BROKEN} Deadlines of hard outputs were missed: {', '.join(run.hard_misses)}."

@@ -35,6 +35,8 @@ _WORDS = {
     EventKind.SEND: "sends {}",
     EventKind.RECEIVE: "receives {}",
     EventKind.RELEASE: "{} released",
+    EventKind.OVERRUN: "{} has used its budget",
+    EventKind.REPLENISH: "{} goes on in spare time",
 }
 _COLOURS = {
     EventKind.MISS: "terrible",
@@ -42,6 +44,7 @@ _COLOURS = {
     EventKind.SHED: "bad",
     EventKind.FAILED: "terrible",
     EventKind.REJECTED: "bad",
+    EventKind.OVERRUN: "bad",
 }
 
 

@@ -70,6 +70,8 @@ def verdict(summary: Summary, hard_misses: Sequence[str]) -> str:
     if hard_misses:
         which = ", ".join(hard_misses)
         return f"{BROKEN} Deadlines of hard outputs were missed: {which}."
+    if summary.refused:
+        return f"{BROKEN} {summary.refused:,} jobs of hard outputs were not admitted."
     missed = sum(output.misses for output in summary.outputs)
     if missed:
         return f"{KEPT} No hard deadline was missed; {missed:,} of soft outputs were."

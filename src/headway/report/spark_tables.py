@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headway.model.time import format_duration, milliseconds
 from headway.report.plan_tables import Table
 from headway.report.words import BROKEN, KEPT, NONE, percent, sign
 from headway.spark.outcome import SparkOutput, SparkRun
+from headway.spark.stream_progress import OutputProgress
 
 
 def outputs(run: SparkRun) -> Table:
@@ -32,6 +35,39 @@ def outputs(run: SparkRun) -> Table:
 def _latencies(output: SparkOutput) -> list[str]:
     times = (output.latency_median, output.latency_99, output.latency_max)
     return [milliseconds(time) if output.judged else NONE for time in times]
+
+
+def progress(outputs: Sequence[OutputProgress], elapsed: float) -> Table:
+    """Where the outputs of a live query stand."""
+    rows = [
+        [
+            one.output,
+            "hard" if one.hard else "soft",
+            f"{one.batches:,}",
+            f"{one.rows_per_second:,.0f}",
+            NONE if one.batch_ms is None else f"{one.batch_ms:,} ms",
+            NONE if one.lag_s is None else format_lag(one.lag_s),
+            f"{one.tuples:,}",
+            f"{one.misses:,} of {one.judged:,}" if one.judged else NONE,
+        ]
+        for one in outputs
+    ]
+    headers = ["Output", "Kind", "Batches", "Rows/s", "Batch time", "Lag", "Tuples", "Missed"]
+    title = f"live for {elapsed:,.0f} s; Ctrl-C stops"
+    return Table(title=title, headers=headers, rows=rows, numeric=tuple(range(2, 8)))
+
+
+def format_lag(seconds: float) -> str:
+    """A recording may be years old."""
+    days = seconds / 86_400
+    return f"{days:,.0f} days" if days >= 2 else f"{seconds:,.1f} s"
+
+
+def side(run: SparkRun) -> Table:
+    """What left its way, and where."""
+    rows = [[one.where, one.kind, f"{one.tuples:,}"] for one in run.side]
+    headers = ["Source or operator", "Kind", "Tuples"]
+    return Table(title="Left their way", headers=headers, rows=rows, numeric=(2,))
 
 
 def verdict(run: SparkRun) -> str:

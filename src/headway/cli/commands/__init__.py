@@ -8,6 +8,7 @@ from headway.cli.commands.build import build
 from headway.cli.commands.check import check
 from headway.cli.commands.compare import compare
 from headway.cli.commands.compile import compile_
+from headway.cli.commands.drive import drive
 from headway.cli.commands.fleet import fleet
 from headway.cli.commands.loadtest import loadtest
 from headway.cli.commands.policies import policies
@@ -21,6 +22,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compile": compile_,
     "check": check,
     "run": run,
+    "drive": drive,
     "fleet": fleet,
     "compare": compare,
     "spark-submit-args": spark_submit_args,

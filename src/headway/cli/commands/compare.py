@@ -12,6 +12,7 @@ import typer
 from headway.cli.exit_codes import ExitCode
 from headway.cli.run_plan import runnable_plan
 from headway.cli.screen import sentence, show, table, write
+from headway.cli.shared_options import LOCAL, MasterOption, QueryArgument
 from headway.report.plan_tables import Table
 from headway.report.words import BROKEN, KEPT, sign
 from headway.spark.masters import check_master
@@ -19,11 +20,9 @@ from headway.spark.session import owned_session
 
 
 def compare(
-    query: Annotated[
-        Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")
-    ],
+    query: QueryArgument,
     input: Annotated[Path, typer.Option(metavar="DIR", help="the recording")],
-    master: Annotated[str, typer.Option(metavar="URL", help="of Spark")] = "local[*]",
+    master: MasterOption = LOCAL,
     json: Annotated[
         bool, typer.Option("--json", help="print the counts as JSON instead of a table")
     ] = False,

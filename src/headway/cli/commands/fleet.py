@@ -10,15 +10,26 @@ import typer
 from rich.console import RenderableType
 
 from headway.cli.exit_codes import ExitCode
+from headway.cli.fleet_scenario import FleetScenario, scenario_fleet
 from headway.cli.run_plan import runnable_plan
 from headway.cli.screen import heading, sentence, show, table, write, write_problem
+from headway.cli.shared_options import (
+    LOCAL,
+    ConfOption,
+    ForceOption,
+    JsonOption,
+    MasterOption,
+    OutputOption,
+    QueryArgument,
+    VehicleOption,
+)
 from headway.errors import FileError, Place, Problem
 from headway.report import fleet_tables
 from headway.report.fleet_chart import fleet_svg
+from headway.runtime.run_folder import RunFolder
 from headway.schedule.online import policy_named
 from headway.spark.fleet_outcome import FleetRun
 from headway.spark.masters import check_master
-from headway.spark.output_folder import OutputFolder
 from headway.spark.session import owned_session
 from headway.spark.settings import parse_options
 
@@ -26,20 +37,30 @@ CHART = "fleet.svg"
 
 
 def fleet(
-    query: Annotated[
-        Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")
-    ],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="where the results go")],
-    vehicle: Annotated[
-        Path | None, typer.Option(metavar="VEHICLE.yaml", help="what every vehicle is like")
-    ] = None,
+    query: QueryArgument,
+    output: OutputOption,
+    vehicle: VehicleOption = None,
     input: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="the recording (without: `recording` beside the query)"),
     ] = None,
     vehicles: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="so many, driving variations of the recorded ones"),
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="so many, driving variations of the recorded ones (or of our car in a scenario)",
+        ),
+    ] = None,
+    scenario: Annotated[
+        FleetScenario | None,
+        typer.Option(
+            help="drive through a simulated city, not a recording: --vehicles variations of the "
+            "collision-warning drive, without it every car of the grid that has a radio"
+        ),
+    ] = None,
+    cars: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="with --scenario: cars in the grid")
     ] = None,
     policy: Annotated[
         str, typer.Option(metavar="NAME", help="how jobs are scheduled: see `headway policies`")
@@ -51,18 +72,10 @@ def fleet(
     trace: Annotated[
         bool, typer.Option("--trace", help="also write every vehicle's trace to trace.parquet")
     ] = False,
-    master: Annotated[
-        str, typer.Option(metavar="URL", help="local[*], spark://HOST:PORT, yarn, k8s://…")
-    ] = "local[*]",
-    conf: Annotated[
-        list[str] | None, typer.Option(metavar="K=V", help="a setting of the Spark session")
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="replace the results of an earlier run")
-    ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="print the summary as JSON instead of tables")
-    ] = False,
+    master: MasterOption = LOCAL,
+    conf: ConfOption = None,
+    force: ForceOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Run a whole fleet: each vehicle has its own engine in virtual time, with costs and policy.
 
@@ -70,9 +83,12 @@ def fleet(
     Example:
       headway fleet examples/hello/query.yaml --vehicle examples/hello/vehicle.yaml --vehicles 200
           --output build/fleet
+      headway fleet examples/collision_warning/query.yaml --scenario grid --vehicles 200
+          --vehicle examples/collision_warning/vehicle.yaml --output build/drives
 
     Writes each output of all vehicles as Parquet, the counts of each vehicle (vehicles.parquet), a
-    chart (fleet.svg) and summary.json.
+    chart (fleet.svg) and summary.json; of a scenario also who was on collision course with whom
+    (meetings.parquet).
 
     Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
     """
@@ -80,18 +96,25 @@ def fleet(
     check_master(master)
     prepared = runnable_plan(query, vehicle, zero_cost=zero_cost)
     settings = parse_options(conf or [], "--conf")
-    recording = input or _beside(query)
-    with OutputFolder(output, force=force) as folder:
+    driven = scenario_fleet(scenario, prepared.plan, cars, vehicles, seed, input)
+    recording = input or (_beside(query) if driven is None else query.parent)
+    with RunFolder(output, force=force) as folder:
         with owned_session(master, "headway fleet", settings) as spark:
-            from headway.spark.fleet import run_fleet
+            from headway.spark.fleet import run_driven, run_fleet
 
             with prepared.placing():
-                run = run_fleet(
-                    spark, prepared.plan, recording, folder, policy=policy,
-                    charged=prepared.charged, vehicles=vehicles, seed=seed, traced=trace,
-                )  # fmt: skip
+                if driven is not None:
+                    run = run_driven(
+                        spark, prepared.plan, driven, folder, policy=policy,
+                        charged=prepared.charged, traced=trace,
+                    )  # fmt: skip
+                else:
+                    run = run_fleet(
+                        spark, prepared.plan, recording, folder, policy=policy,
+                        charged=prepared.charged, vehicles=vehicles, seed=seed, traced=trace,
+                    )  # fmt: skip
         title = f"{prepared.plan.query.name}: {run.vehicles:,} vehicles, {policy}"
-        folder.part(CHART).write_text(fleet_svg(run, title), encoding="utf-8")
+        folder.write_text(CHART, fleet_svg(run, title))
         named: dict[str, Any] = {
             "query": prepared.plan.query.name,
             "vehicle": prepared.plan.vehicle.name,
@@ -127,6 +150,9 @@ def _explained(title: str, run: FleetRun, output: Path) -> Iterator[RenderableTy
     yield table(fleet_tables.outputs(run))
     yield table(fleet_tables.worst(run))
     yield sentence(fleet_tables.verdict(run))
+    if run.met:
+        yield sentence(fleet_tables.met(run))
     rate = run.vehicles / run.seconds if run.seconds else 0
     yield f"{run.vehicles:,} vehicles in {run.seconds:.1f} s: {rate:,.1f} a second"
+    yield from run.notes
     yield f"wrote {output}"

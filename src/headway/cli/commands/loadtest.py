@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import json as json_format
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyarrow.parquet as pq
 import typer
 
 from headway.cli.exit_codes import ExitCode
-from headway.cli.load_inputs import (
-    LOAD_FORM,
-    LoadInput,
-    Shown,
-    load_input,
-    parse_loads,
-    parse_shown,
-)
+from headway.cli.load_inputs import LOAD_FORM, load_input, parse_loads, parse_shown
+from headway.cli.load_trials import PathTrials, SetTrials, Trials
 from headway.cli.outputs import write_bytes, write_files
 from headway.cli.progress import progress
 from headway.cli.screen import heading, sentence, show, table, write
-from headway.experiments.rop_trials import Cell, Row, analyse, record_trial, run_trials, to_table
+from headway.experiments.rop_paths import KNOWN
+from headway.experiments.rop_trials import Cell, Row, analyse, to_table
 from headway.model.time import MILLISECOND
 from headway.report.loadtest_chart import misses_svg
 from headway.report.loadtest_tables import misses, plain, verdict
-from headway.report.loadtest_timeline import trial_perfetto, trial_svg
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 
 DEFAULT = "op-edf,er-edf,rop-edf-1,rop-edf-2"
@@ -38,8 +31,13 @@ def loadtest(
         Path, typer.Argument(metavar="TASKSET.yaml|QUERY.yaml", help="a task set, or a query")
     ],
     policy: Annotated[
-        str, typer.Option(metavar="A,B,C", help=f"any of {', '.join(OVERLOAD_POLICIES)}")
-    ] = DEFAULT,
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help=f"any of {', '.join(OVERLOAD_POLICIES)} (default {DEFAULT})",
+            show_default=False,
+        ),
+    ] = None,
     load: Annotated[
         str, typer.Option(metavar="LOADS", help=f"total requested utilisation in %: {LOAD_FORM}")
     ] = "100..200",
@@ -52,6 +50,14 @@ def loadtest(
     vehicle: Annotated[
         Path | None, typer.Option(metavar="VEHICLE.yaml", help="where the query runs")
     ] = None,
+    end_to_end: Annotated[
+        bool,
+        typer.Option(
+            "--end-to-end",
+            help="query: admit jobs on all nodes of their path or on none, messages included "
+            f"(policies {', '.join(KNOWN)})",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="of the drawn jobs")] = 0,
     timeline: Annotated[
         str | None,
@@ -72,34 +78,31 @@ def loadtest(
     \b
     Example:
       headway loadtest examples/overload/crossing.yaml --policy op-edf,rop-edf-1 --load 100..200
+      headway loadtest examples/collision_warning/query.yaml --end-to-end
+          --vehicle examples/collision_warning/vehicle_modern.yaml
 
     All policies meet the same jobs, and the same seed gives the same files. Of a query every
     operator path is a task, on each node it runs on; V2V beyond what a shedder keeps is soft load.
+    With --end-to-end a path is one task over its nodes, and the load is that of the busiest node.
 
     Exit code: 0 under some policy no hard task missed a deadline, 1 under none, 2 bad input.
     """
-    policies = [overload_policy_named(name).name for name in dict.fromkeys(policy.split(","))]
-    policies = list(dict.fromkeys(policies))
+    chosen = policy or (",".join(KNOWN) if end_to_end else DEFAULT)
+    policies = list(dict.fromkeys(overload_policy_named(n).name for n in chosen.split(",")))
     loads = parse_loads(load)
     shown = parse_shown(timeline, policies, loads, trials)
     given = load_input(file, vehicle, policies)
-    rows: list[Row] = []
-    total = len(given.sets) * len(loads) * trials
-    with (
-        given.placing(),
-        progress(total, shown=not json, unit="trials", step=1) as advance,
-    ):
-        for which in range(len(given.sets)):
-            found = run_trials(
-                lambda at, _, which=which: given.at(which, at),  # type: ignore[misc]
-                loads=loads,
-                trials=trials,
-                policies=policies,
-                duration=duration * MILLISECOND,
-                seed=seed,
-                advance=advance,
-            )
-            rows += _named(found, given.sets[which].name) if len(given.sets) > 1 else found
+    kind = PathTrials if end_to_end else SetTrials
+    test: Trials = kind(
+        given=given,
+        loads=loads,
+        trials=trials,
+        policies=policies,
+        duration=duration * MILLISECOND,
+        seed=seed,
+    )
+    with given.placing(), progress(test.count, shown=not json, unit="trials", step=1) as advance:
+        rows = test.rows(advance)
     cells = analyse(rows)
     about = {
         "name": given.name,
@@ -114,7 +117,7 @@ def loadtest(
     if out is not None:
         texts = {"summary.json": summary, "misses.svg": misses_svg(cells, f"{given.name}: misses")}
         with given.placing():
-            texts |= _timelines(given, shown, duration * MILLISECOND, seed)
+            texts |= test.timelines(shown)
         written = write_files(out, texts)
         written += write_bytes(out, {"rows.parquet": _parquet(rows)})
     if json:
@@ -127,33 +130,8 @@ def loadtest(
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
 
 
-def _named(rows: list[Row], node: str) -> list[Row]:
-    return [replace(row, task=f"{row.task} on {node}") for row in rows]
-
-
 def _kept(cells: list[Cell], policy: str) -> bool:
     return all(cell.most == 0 for cell in cells if cell.policy == policy and cell.hard)
-
-
-def _timelines(given: LoadInput, shown: Shown, duration: int, seed: int) -> dict[str, str]:
-    """The chosen trial, one timeline for each node."""
-    texts = {}
-    for which, one in enumerate(given.sets):
-        task_set = given.at(which, shown.load)
-        record = record_trial(
-            task_set,
-            load=shown.load,
-            trial=shown.trial,
-            policy=shown.policy,
-            duration=duration,
-            seed=seed,
-        )
-        about: dict[str, Any] = {"policy": shown.policy, "load": shown.load, "trial": shown.trial}
-        title = f"{one.name}: {shown.policy} at {shown.load} %, trial {shown.trial}"
-        name = "timeline" if len(given.sets) == 1 else f"timeline-{one.name}"
-        texts[f"{name}.perfetto.json"] = trial_perfetto(task_set, record, about)
-        texts[f"{name}.svg"] = trial_svg(task_set, record, title, duration)
-    return texts
 
 
 def _parquet(rows: list[Row]) -> bytes:

@@ -15,19 +15,23 @@ from headway.schedule.online import OVERLOAD_POLICIES, POLICIES
 def policies(
     json: Annotated[bool, typer.Option("--json", help="print them as JSON, for programs")] = False,
 ) -> None:
-    """List the scheduling policies that `headway run --policy` knows, and the papers they are from.
+    """List the scheduling policies of the vehicle engine, and the papers they are from.
+
+    All run in virtual time with `headway run --engine vehicle --policy NAME`, those for overload
+    also on task sets with `headway loadtest`. Those that reserve processor time (er-edf, rop-edf,
+    cbs) do not run in wall-clock time, in executables for nodes, or on nodes with several cores.
 
     \b
     Example:
       headway policies
     """
     rows = [[policy.name, policy.summary, policy.paper] for policy in POLICIES.values()]
+    more = [[one.name, one.summary, one.paper] for one in OVERLOAD_POLICIES.values()]
     if json:
-        listed = [dict(zip(("name", "summary", "paper"), row, strict=True)) for row in rows]
+        listed = [dict(zip(("name", "summary", "paper"), row, strict=True)) for row in rows + more]
         write(json_format.dumps(listed, indent=1, ensure_ascii=False) + "\n")
     else:
         headers = ["Name", "What it does", "From"]
-        more = [[one.name, one.summary, one.paper] for one in OVERLOAD_POLICIES.values()]
-        title = "Policies under overload, for `headway loadtest`"
+        title = "Policies for overload"
         shown = Table(title="Policies", headers=headers, rows=rows)
         show([table(shown), table(Table(title=title, headers=headers, rows=more))])

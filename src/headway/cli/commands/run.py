@@ -8,27 +8,41 @@ from typing import Annotated
 import typer
 
 from headway.cli.run_engine import Clock, Cores, EngineName, EngineOptions
-from headway.cli.run_options import SPARK_ONLY, VEHICLE_ONLY, refuse_strangers
+from headway.cli.run_options import (
+    SPARK_ONLY,
+    VEHICLE_ONLY,
+    refuse_addresses,
+    refuse_strangers,
+)
 from headway.cli.run_spark import SparkMode, SparkOptions, run_spark
 from headway.cli.run_vehicle import PERFETTO, run_vehicle
+from headway.cli.shared_options import (
+    LOCAL,
+    ConfOption,
+    ForceOption,
+    JsonOption,
+    MasterOption,
+    OutputOption,
+    QueryArgument,
+    VehicleOption,
+)
 
 
 def run(
     context: typer.Context,
-    query: Annotated[
-        Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")
-    ],
+    query: QueryArgument,
     input: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="the recording: a Parquet, CSV or JSONL file per source"),
+        str,
+        typer.Option(
+            metavar="DIR|kafka://HOST:PORT",
+            help="the recording: a Parquet, CSV, JSONL or CAN file per source; Spark: or Kafka",
+        ),
     ],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="where the results go")],
+    output: OutputOption,
     engine: Annotated[
         EngineName, typer.Option(help="what runs it: Spark, or the engine of the car")
     ] = EngineName.SPARK,
-    vehicle: Annotated[
-        Path | None, typer.Option(metavar="VEHICLE.yaml", help="the vehicle the query runs in")
-    ] = None,
+    vehicle: VehicleOption = None,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -36,21 +50,21 @@ def run(
             help="Spark: edf (default) or fifo; vehicle: see `headway policies` (default s-edf)",
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="replace the results of an earlier run")
-    ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="print the summary as JSON instead of tables")
-    ] = False,
+    force: ForceOption = False,
+    json: JsonOption = False,
     mode: Annotated[
         SparkMode,
         typer.Option(help="Spark: all of a recording at once, or live"),
     ] = SparkMode.BATCH,
-    master: Annotated[
-        str, typer.Option(metavar="URL", help="Spark: local[*], spark://HOST:PORT, yarn, k8s://…")
-    ] = "local[*]",
-    conf: Annotated[
-        list[str] | None, typer.Option(metavar="K=V", help="Spark: a setting of the session")
+    master: MasterOption = LOCAL,
+    conf: ConfOption = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SOURCE=TOPIC", help="Spark, Kafka: not the topic of its name"),
+    ] = None,
+    input_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="K=V", help="Spark, Kafka: an option of Spark's kafka source"),
     ] = None,
     checkpoint: Annotated[
         Path | None,
@@ -109,12 +123,14 @@ def run(
     Runs on Spark in this process unless told otherwise: a batch over all vehicles of the
     recording, or with --mode stream live, micro-batch by micro-batch, until Ctrl-C. The vehicle
     engine runs vehicle by vehicle, under a scheduling policy and with costs. Both compute the same
-    tuples. Writes Parquet for each output and summary.json.
+    tuples. Writes Parquet for each output, for tuples that were late, shed, rejected or failed, and
+    summary.json.
 
     Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
     """
     if engine is EngineName.VEHICLE:
         refuse_strangers(context, SPARK_ONLY, "--engine spark")
+        refuse_addresses(input)
         options = EngineOptions(
             engine=engine,
             policy=policy or "s-edf",
@@ -125,7 +141,7 @@ def run(
             zero_cost=zero_cost,
             trace=trace,
         )
-        run_vehicle(options, query, vehicle, input, output, force=force, json=json)
+        run_vehicle(options, query, vehicle, Path(input), output, force=force, json=json)
         return
     refuse_strangers(context, VEHICLE_ONLY, "--engine vehicle")
     on_spark = SparkOptions(
@@ -139,5 +155,8 @@ def run(
         late_ok=late_ok,
         format=format,
         options=option or [],
+        topics=topic or [],
+        input_options=input_option or [],
+        json=json,
     )
-    run_spark(on_spark, query, vehicle, input, output, force=force, json=json)
+    run_spark(on_spark, query, vehicle, input, output, force=force)

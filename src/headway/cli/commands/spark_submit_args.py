@@ -10,25 +10,20 @@ import typer
 
 from headway.cli.run_plan import runnable_plan
 from headway.cli.screen import write, write_problem
+from headway.cli.shared_options import ConfOption, MasterOption, QueryArgument
 from headway.spark.settings import parse_options
 from headway.spark.submit import prepare
 
 
 def spark_submit_args(
-    query: Annotated[
-        Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")
-    ],
+    query: QueryArgument,
     out: Annotated[Path, typer.Option(metavar="DIR", help="where the package goes")],
     run_options: Annotated[
         list[str] | None,
         typer.Argument(metavar="-- RUN OPTIONS", help="options for `headway run`, after --"),
     ] = None,
-    master: Annotated[
-        str, typer.Option(metavar="URL", help="spark://HOST:PORT, yarn, k8s://…")
-    ] = "yarn",
-    conf: Annotated[
-        list[str] | None, typer.Option(metavar="K=V", help="a setting of the Spark session")
-    ] = None,
+    master: MasterOption = "yarn",
+    conf: ConfOption = None,
     json: Annotated[bool, typer.Option("--json", help="print all of it as JSON")] = False,
 ) -> None:
     """Package a query for a cluster and print the spark-submit command that runs it there.
