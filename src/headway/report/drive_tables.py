@@ -64,17 +64,18 @@ def verdict(found: Sequence[SettingSummary]) -> list[str]:
     lines = []
     for one in found:
         missed = one.miss_ratio1 or one.miss_ratio2
+        sign = BROKEN if missed or one.crashes else KEPT
         deadlines = "a hard deadline was missed" if missed else "no hard deadline was missed"
         if not one.meetings:
-            lines.append(f"{BROKEN if missed else KEPT} {one.setting}: {deadlines}.")
+            lines.append(f"{sign} {one.setting}: {deadlines}.")
         elif one.crashes:
             lines.append(
-                f"{BROKEN} {one.setting}: {one.crashes:,} of {one.meetings:,} cars were seen later "
+                f"{sign} {one.setting}: {one.crashes:,} of {one.meetings:,} cars were seen later "
                 f"than {STOPPING_TIME} s before the impact, or not at all; {deadlines}."
             )
         else:
             lines.append(
-                f"{KEPT} {one.setting}: every car was seen in time to stop, the last one "
+                f"{sign} {one.setting}: every car was seen in time to stop, the last one "
                 f"{one.worst_ttc:.2f} s before the impact; {deadlines}."
             )
     return lines
