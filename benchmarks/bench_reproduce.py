@@ -39,7 +39,7 @@ def once(works: list[CellWork], spark: SparkSession | None) -> tuple[float, list
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--study", choices=STUDIES, default="hvlb_lengths")
+    parser.add_argument("--study", choices=STUDIES, default="lengths")
     parser.add_argument("--cells", type=int, default=12)
     parser.add_argument("--turns", type=int, default=2)
     arguments = parser.parse_args()

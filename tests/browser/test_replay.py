@@ -55,6 +55,13 @@ def pixels(page: Page, canvas: str) -> list[int]:
     return sums
 
 
+def test_the_large_button_goes_when_somebody_seeks(visitor: Visitor) -> None:
+    page = opened(visitor)
+    assert page.locator("#big-play").is_visible()
+    seek(page, 2.0)
+    assert not page.locator("#big-play").is_visible()
+
+
 def test_opens_paused_at_the_start_with_every_car(visitor: Visitor) -> None:
     page = opened(visitor)
     found = state(page)
@@ -154,7 +161,7 @@ def test_plays_to_the_end_and_stops(visitor: Visitor) -> None:
     page = opened(visitor)
     seek(page, 7.0)
     page.locator("#speed").select_option("10")
-    page.locator("#big-play").click()
+    page.locator("#play").click()
     page.wait_for_function("!replayState().playing")
     assert state(page)["time"] == 8
     assert page.locator("#play").get_attribute("aria-label") == "Play"
@@ -166,7 +173,6 @@ def test_pointing_at_a_car_compares_truth_and_estimate(visitor: Visitor) -> None
     box = page.locator("#map").bounding_box()
     assert box is not None
     x, y = car(found, WARNED)["at"]
-    page.locator("#big-play").evaluate("button => button.hidden = true")
     page.mouse.move(box["x"] + x, box["y"] + y)
     tip = page.locator("#tip").inner_text()
     assert f"Car {WARNED} · without V2V · on collision course" in tip

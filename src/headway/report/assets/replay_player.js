@@ -53,6 +53,7 @@ class Player {
 
   seek(time) {
     this.time = Math.min(Math.max(time, 0), this.scene.duration);
+    el("big-play").hidden = true;  // it would cover what is being looked for
     this.draw();
   }
 
