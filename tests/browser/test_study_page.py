@@ -67,7 +67,6 @@ FOUND = Reproduced(
     study=EXAMPLE,
     cells=3,
     computed=3,
-    seconds=1.0,
     failed=(),
     findings=Findings(
         claims=(
@@ -83,7 +82,6 @@ BROKEN = Reproduced(
     study=replace(EXAMPLE, name="broken", paper=Paper.NONE),
     cells=2,
     computed=1,
-    seconds=1.0,
     failed=(CellDone(study="broken", cell='{"n": 1}', seconds=0.1, error="ValueError: no"),),
     findings=None,
 )

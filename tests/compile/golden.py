@@ -13,21 +13,6 @@ SHARED = Path(__file__).parents[3] / "shared" / "golden"
 """Where the facts were taken from, on the machines that have it."""
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "collision_warning"
-OPERATOR_NAMES = {
-    "SDFO1": "own.sdfo1",
-    "Map1": "own.map1",
-    "Join1": "around.join1",
-    "Map2": "around.map2",
-    "Union1": "union1",
-    "Map3": "map3",
-    "SDFO2": "sdfo2",
-    "Filter1": "filter1",
-    "Filter2": "filter2",
-    "Join2": "collision.join2",
-    "Map4": "collision.map4",
-    "Map5": "map5",
-}
-"""The paper's operators under the names that examples/collision_warning gives them."""
 
 
 def golden(name: str) -> Any:

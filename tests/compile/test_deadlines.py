@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from tests.compile.build import compiled_until, one_node, query_of
-from tests.compile.golden import EXAMPLE, OPERATOR_NAMES, golden
+from tests.compile.golden import EXAMPLE, golden
 
 from headway.compile.deadlines import deadlines
+from headway.experiments.aedsms_tables import OPERATORS
 from headway.files import load_query, load_vehicle
 from headway.model.plan import Task
 from headway.model.time import MILLISECOND, format_duration
@@ -84,7 +85,7 @@ def test_formulas_of_the_single_node_trains() -> None:
 
     def task_of(name: str) -> Task:
         operators = facts["single_node_trains"][name]["operators"]
-        return ours[tuple(OPERATOR_NAMES[o] for short in operators for o in meaning[short])]
+        return ours[tuple(OPERATORS[o] for short in operators for o in meaning[short])]
 
     numbers = {name[1:]: task_of(name).name[1:] for name in facts["single_node_trains"]}
     for name, published in facts["single_node_trains"].items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.compile.build import compiled_until, one_node, query_of
-from tests.compile.golden import EXAMPLE, OPERATOR_NAMES, golden, same_as_shared
+from tests.compile.golden import EXAMPLE, golden, same_as_shared
 
 from headway.compile.trains import form_tasks, trains, waits
+from headway.experiments.aedsms_tables import OPERATORS
 from headway.files import load_query, load_vehicle, parse_query
 from headway.model.graph import graph_of
 from headway.model.plan import Task
@@ -29,7 +30,7 @@ def study(vehicle: str) -> tuple[Task, ...]:
 
 def test_the_eight_tasks_of_the_study_on_three_nodes() -> None:
     expected = [
-        (name, task["node"].lower(), tuple(OPERATOR_NAMES[o] for o in task["operators"]))
+        (name, task["node"].lower(), tuple(OPERATORS[o] for o in task["operators"]))
         for name, task in golden("aedsms_table1.json")["tasks"].items()
     ]
     for vehicle in ("vehicle.yaml", "vehicle_modern.yaml"):
@@ -40,7 +41,7 @@ def test_the_eight_trains_of_the_study_on_one_node() -> None:
     facts = golden("aedsms_table1.json")
     meaning = facts["single_node_operators"]
     expected = {
-        tuple(OPERATOR_NAMES[name] for o in train["operators"] for name in meaning[o])
+        tuple(OPERATORS[name] for o in train["operators"] for name in meaning[o])
         for train in facts["single_node_trains"].values()
     }
     query = load_query(EXAMPLE / "query.yaml").query

@@ -21,8 +21,6 @@ class Reproduced:
     cells: int
     computed: int
     """in this run; the others had been finished before"""
-    seconds: float
-    """of the cells computed in this run, added up"""
     failed: tuple[CellDone, ...]
     findings: Findings | None
 
@@ -75,7 +73,6 @@ def _analysed(reproduction: Reproduction, study: Study, done: Sequence[CellDone]
         study=study,
         cells=len(works),
         computed=len(mine) - len(failed),
-        seconds=sum(cell.seconds for cell in mine),
         failed=failed,
         findings=findings,
     )

@@ -42,10 +42,10 @@ def round_step(size: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= size * (1 - 1e-9))
 
 
-def horizontal(values: Iterable[float], *, whole: bool = False) -> Scale:
-    """From the least to the greatest value; ``whole`` starts at the left end with zero."""
+def horizontal(values: Iterable[float]) -> Scale:
+    """From the least to the greatest value."""
     low, high = _ends(values)
-    return Scale(min(0.0, low) if whole else low, high, LEFT, LEFT + WIDTH)
+    return Scale(low, high, LEFT, LEFT + WIDTH)
 
 
 def vertical(values: Iterable[float]) -> Scale:

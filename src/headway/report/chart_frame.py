@@ -59,11 +59,6 @@ def chart(title: str, *parts: str, height: float = HEIGHT, below: str = "", rows
     )
 
 
-def alone(svg: str) -> str:
-    """The picture as a file of its own."""
-    return svg.replace("<title>", f"<style>{CHART_CSS}</style><title>", 1) + "\n"
-
-
 def legend(names: Sequence[tuple[str, str, bool]]) -> tuple[str, int]:
     """(name, class, line) each; the drawing and how many rows it takes. Lines get a stroke, others
     a square."""

@@ -8,23 +8,22 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.experiments.collision.encounters import STOPPING_TIME
 from headway.experiments.recorded_drive import CarAhead
+from headway.report.panels import panels_svg, styled
 from headway.report.svg import element, label, number
 
 WIDTH, HEIGHT, LEFT, TOP, GAP, RIGHT = 760, 170, 58, 52, 54, 20
 FARTHEST, LONGEST = 90.0, 40.0
 """the ends of the scales: m and s"""
-STOPPING_TIME = 2.8
 BREAK = 0.35
 """s without a car ahead that end a line"""
-_STYLE = (
-    "text{font-family:system-ui,sans-serif;fill:#18212d}.muted{fill:#566273}.page{fill:#fff}"
-    ".axis{stroke:#b4c0cf;fill:none}.grid{stroke:#e3e9f0;fill:none}"
+_STYLE = styled(
+    ".grid{stroke:#e3e9f0;fill:none}"
     ".due{stroke:#b3261e;stroke-dasharray:5 4;fill:none}text.due{fill:#b3261e;stroke:none}"
-    ".radar{fill:#c98a00}.fused{stroke:#1f63b5;stroke-width:1.8;fill:none}"
-    "@media(prefers-color-scheme:dark){text{fill:#e7ecf3}.muted{fill:#a3b0c0}.page{fill:#10151c}"
-    ".axis{stroke:#46566b}.grid{stroke:#232d3a}.due{stroke:#ff8a80}text.due{fill:#ff8a80}"
-    ".radar{fill:#f0c04a}.fused{stroke:#7fb2f5}}"
+    ".radar{fill:#c98a00}.fused{stroke:#1f63b5;stroke-width:1.8;fill:none}",
+    ".grid{stroke:#232d3a}.due{stroke:#ff8a80}text.due{fill:#ff8a80}"
+    ".radar{fill:#f0c04a}.fused{stroke:#7fb2f5}",
 )
 
 Numbers = NDArray[np.float64]
@@ -46,28 +45,18 @@ def recorded_drive_svg(title: str, radar: CarAhead, fused: CarAhead) -> str:
         ("time to collision (s), where it closes faster than 0.5 m/s", ttcs, LONGEST, 10.0,
          STOPPING_TIME),
     ]  # fmt: skip
-    height = TOP + len(panels) * (HEIGHT + GAP)
-    width = LEFT + WIDTH + RIGHT
     end = max(float(times[-1]) for times, _ in distances)
-    drawn = [
-        element(
-            "g",
-            _panel(text, curves, end, top, step, due),
-            transform=f"translate({LEFT},{TOP + place * (HEIGHT + GAP)})",
-        )
-        for place, (text, curves, top, step, due) in enumerate(panels)
-    ]
-    return element(
-        "svg",
-        f"<style>{_STYLE}</style>",
-        element("rect", class_="page", width=width, height=height),
-        label(title, LEFT, 20, WIDTH, size=14, bold=True),
-        *drawn,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-    ) + "\n"  # fmt: skip
+    return panels_svg(
+        title,
+        [_panel(text, curves, end, top, step, due) for text, curves, top, step, due in panels],
+        style=_STYLE,
+        left=LEFT,
+        top=TOP,
+        width=WIDTH,
+        right=RIGHT,
+        pitch=HEIGHT + GAP,
+        first=0,
+    )
 
 
 def _panel(
