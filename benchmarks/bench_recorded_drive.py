@@ -30,7 +30,7 @@ from headway.model.time import MILLISECOND
 from headway.report.recorded_drive_chart import recorded_drive_svg
 
 EXAMPLE = REPOSITORY / "examples/collision_warning"
-TITLE = "One minute behind real cars: comma2k19 through the collision warning's components"
+TITLE = "A minute behind real cars, through the collision warning"
 
 
 def main() -> None:
