@@ -14,8 +14,10 @@ from time import perf_counter, process_time
 
 from peers import PeerMissing, ask, one_core, python_of
 
-from headway.experiments import rop_crossing, rop_hard_tasks, rop_policies
-from headway.experiments.rop_trials import analyse
+from headway.experiments.overload import crossing as rop_crossing
+from headway.experiments.overload import hard_tasks as rop_hard_tasks
+from headway.experiments.overload import policies as rop_policies
+from headway.experiments.overload.trials import analyse
 from headway.files import load_query, load_vehicle
 from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
 from headway.model.time import MILLISECOND

@@ -4,32 +4,25 @@
 
 Runs ``examples/collision_warning/car_ahead.yaml`` over it on the vehicle engine (S-EDF, virtual
 time) and compares the car ahead with what the radar says by itself. Costs and variances are not
-fitted to this drive. The segment is found in $HEADWAY_SHARED or ../shared.
+fitted to this drive. The segment is found in $HEADWAY_COMMA2K19, else in
+$HEADWAY_SHARED or ../shared.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
-from bench_fusion_error import REPOSITORY, segment_directory
 
 from headway.compile import compile_query
-from headway.experiments.recorded_drive import (
-    agreement,
-    car_ahead,
-    drive,
-    radar_alone,
-    write_recording,
-)
-from headway.files import load_query, load_vehicle
+from headway.experiments.recorded.car_ahead import agreement, car_ahead, radar_alone
+from headway.experiments.recorded.drive import car_ahead_application, drive, recorded
+from headway.experiments.recorded.segment import SEGMENT_VARIABLE, segment_directory
 from headway.model.time import MILLISECOND
 from headway.report.recorded_drive_chart import recorded_drive_svg
 
-EXAMPLE = REPOSITORY / "examples/collision_warning"
 TITLE = "A minute behind real cars, through the collision warning"
 
 
@@ -40,13 +33,11 @@ def main() -> None:
     chosen = parser.parse_args()
     if not chosen.segment.is_dir():
         sys.exit(
-            f"no recording at {chosen.segment}: name one with --segment, or set HEADWAY_SHARED"
+            f"no recording at {chosen.segment}: name one with --segment, or set {SEGMENT_VARIABLE}"
         )
-    query = load_query(EXAMPLE / "car_ahead.yaml").query
-    plan = compile_query(query, load_vehicle(EXAMPLE / "one_ecu.yaml").vehicle)
-    with tempfile.TemporaryDirectory() as folder:
-        write_recording(Path(folder), chosen.segment, plan)
-        result = drive(Path(folder), plan)
+    application = car_ahead_application()
+    plan = compile_query(application.query, application.vehicle)
+    result = drive(recorded(chosen.segment, plan.query.sources), plan)
     for name, record in result.outputs.items():
         late = record.latencies / MILLISECOND
         print(

@@ -31,9 +31,9 @@ def once(works: list[CellWork], spark: SparkSession | None) -> tuple[float, list
         store.open()
         start = time.perf_counter()
         if spark is None:
-            done = run_here(store, works, lambda: None)
+            done = run_here(store, works, lambda _: None)
         else:
-            done = run_on_spark(partial(run_pieces, spark), store, works, lambda: None)
+            done = run_on_spark(partial(run_pieces, spark), store, works, lambda _: None)
         return time.perf_counter() - start, done
 
 

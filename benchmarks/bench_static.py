@@ -14,9 +14,10 @@ from time import perf_counter
 
 import numpy as np
 
-from headway.experiments import hvlb_alpha, hvlb_optimum
-from headway.experiments.random_graphs import random_graph
-from headway.experiments.random_shape import Shape
+from headway.experiments.hvlb import alpha as hvlb_alpha
+from headway.experiments.hvlb import optimum as hvlb_optimum
+from headway.experiments.hvlb.random_graphs import random_graph
+from headway.experiments.hvlb.random_shape import Shape
 from headway.model.static_network import Link, Network, Processor, Switch
 from headway.schedule.static import ALGORITHMS, ExactAlpha, FixedAlpha, GridAlpha, Instance
 from headway.schedule.static.optimal import Effort

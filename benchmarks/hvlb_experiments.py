@@ -17,13 +17,11 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from headway.experiments import (
-    hvlb_alpha,
-    hvlb_failures,
-    hvlb_lengths,
-    hvlb_order,
-    hvlb_precision,
-)
+from headway.experiments.hvlb import alpha as hvlb_alpha
+from headway.experiments.hvlb import failures as hvlb_failures
+from headway.experiments.hvlb import lengths as hvlb_lengths
+from headway.experiments.hvlb import order as hvlb_order
+from headway.experiments.hvlb import precision as hvlb_precision
 
 NAMES = ("1", "2", "3", "4", "5", "alpha", "order")
 

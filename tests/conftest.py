@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headway.spark.session import local_session
+from tests.experiments.quick_run import QuickRun, shared_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,6 +19,8 @@ MINUTES = (
     "tests/spark/test_cluster.py",
     "tests/spark/test_kills.py::test_a_kill_leaves_no_trace[tyre",
 )
+QUICK_RUN_S = 600
+"""the first test that asks for the run of all studies waits for it"""
 
 
 @pytest.fixture(scope="session")
@@ -28,16 +31,31 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
+    """Every study once, by the command on a Spark of its own, killed half way and resumed. Where
+    tests run in several processes, the first that asks makes it for all."""
+    base = tmp_path_factory.getbasetemp()
+    return shared_run(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
+
+
 def pytest_configure() -> None:
     """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all."""
     os.environ.pop("COLUMNS", None)
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need Spark, so that ``-m "not spark"`` is the quick run, and keeps them
-    in one process when there are several: they share a session."""
+    """Marks the tests that need Spark, so that ``-m "not spark"`` is the quick run. When there are
+    several processes, those that share a session are kept in one, and so are those that share the
+    run of all studies, which may be another one."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) or "tests/spark/" in item.nodeid:
+        needed = getattr(item, "fixturenames", ())
+        if "quick_run" in needed:
+            item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.xdist_group("studies"))
+            item.add_marker(pytest.mark.timeout(QUICK_RUN_S))
+        elif "spark" in needed or "tests/spark/" in item.nodeid:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
         if any(name in item.nodeid for name in MINUTES) and "HEADWAY_SLOW" not in os.environ:

@@ -15,10 +15,13 @@ from headway.experiments.findings import (
     Findings,
     Grid,
     LineChart,
+    Place,
     Point,
     Series,
     Span,
     Timeline,
+    Track,
+    TrackMap,
     beyond,
     numbers,
     stated,
@@ -61,6 +64,19 @@ LANES = Timeline(
     x="ms",
     lanes=(("p1", (Span(start=0, end=4, label="n1"), Span(start=5, end=6, label="n2", kind=1))),),
 )
+TRACKS = TrackMap(
+    title="Figure 5: tracks",
+    x="m east",
+    y="m north",
+    tracks=(
+        Track(
+            name="EDF",
+            places=tuple(Place(x=3 * x, y=0.1, radius=0.5, truth=(3 * x, 0)) for x in range(4)),
+        ),
+        Track(name="FIFO", places=(Place(x=1, y=-0.4, radius=1.5), Place(x=7, y=0.6))),
+        Track(name="truth", places=(Place(x=0, y=0), Place(x=9, y=0)), true=True),
+    ),
+)
 GRID = Grid(title="Table 1", headers=("task", "deadline"), rows=(("T1", "30 ms"),))
 EXAMPLE = replace(STUDIES["basic"], name="example", title="All kinds of pictures")
 FOUND = Reproduced(
@@ -75,7 +91,7 @@ FOUND = Reproduced(
             stated("figure 3", "no <script>alert(1)</script>", "some", holds=False, why="because"),
             beyond("figure 4", "how many?", "two"),
         ),
-        pictures=(LINES, BARS, BOXES, LANES, GRID),
+        pictures=(LINES, BARS, BOXES, LANES, TRACKS, GRID),
     ),
 )
 BROKEN = Reproduced(
@@ -85,7 +101,8 @@ BROKEN = Reproduced(
     failed=(CellDone(study="broken", cell='{"n": 1}', seconds=0.1, error="ValueError: no"),),
     findings=None,
 )
-PAGE = study_page([FOUND, BROKEN], "headway reproduce example", quick=True)
+ABSENT = replace(BROKEN, study=replace(BROKEN.study, name="absent"), failed=(), lacks="a drive")
+PAGE = study_page([FOUND, BROKEN, ABSENT], "headway reproduce example", quick=True)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -93,7 +110,7 @@ PAGE = study_page([FOUND, BROKEN], "headway reproduce example", quick=True)
 def test_fits_every_width(visitor: Visitor, width: int, scheme: str) -> None:
     page = visitor.open(PAGE, width=width, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("figure svg.chart").count() == 4
+    assert page.locator("figure svg.chart").count() == 5
     assert page.locator("table caption").inner_text() == "Table 1"
     ink, back = page.evaluate(
         "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
@@ -109,15 +126,18 @@ def brightness(colour: str) -> int:
 def test_every_mark_leads_to_its_claim(visitor: Visitor) -> None:
     page = visitor.open(PAGE)
     marks = page.locator("a.mark")
-    assert marks.count() == 4
+    assert marks.count() == 4 + 2  # two studies without findings have one each
     texts = ["published", "published", "published", "asked"]
     for place, text in enumerate(texts):
         marks.nth(place).click()
         target = page.locator(".claim:target")
         assert target.get_attribute("id") == f"example-{place}"
         assert target.locator("dt").first.inner_text() == text
+    for place, name in ((4, "broken"), (5, "absent")):
+        marks.nth(place).click()
+        assert page.locator(".study:target").get_attribute("id") == name
     tally = page.locator(".tally li")
-    assert [tally.nth(i).inner_text().split()[0] for i in range(tally.count())] == ["1"] * 5
+    assert [tally.nth(i).inner_text().split()[0] for i in range(tally.count())] == ["1"] * 6
 
 
 def test_what_differs_says_why_and_what_failed_is_named(visitor: Visitor) -> None:
@@ -126,6 +146,12 @@ def test_what_differs_says_why_and_what_failed_is_named(visitor: Visitor) -> Non
     assert "<script>" in page.locator("#example-2 dd").first.inner_text()
     assert "ValueError: no" in page.locator("#broken").inner_text()
     assert page.locator(".claim.same .why").count() == 0
+    assert "Not run here: a drive" in page.locator("#absent").inner_text()
+    differences = page.locator(".differences li")
+    assert differences.count() == 1
+    assert "because" in differences.inner_text()
+    differences.locator("a").click()
+    assert page.locator(".claim:target").get_attribute("id") == "example-2"
 
 
 def test_pictures_tell_their_numbers(visitor: Visitor) -> None:
@@ -137,6 +163,7 @@ def test_pictures_tell_their_numbers(visitor: Visitor) -> None:
     assert "100 %, FIFO: 3" in told
     assert "EDF: 1, 2, 3, 4, 6" in told
     assert "n2: 5 to 6" in told
+    assert "FIFO: 1, -0.4 ± 1.5" in told
     boxes = page.evaluate(
         """[...document.querySelectorAll('figure svg.chart')].map(svg => {
              const frame = svg.getBoundingClientRect();
@@ -147,7 +174,7 @@ def test_pictures_tell_their_numbers(visitor: Visitor) -> None:
              });
            })"""
     )
-    assert boxes == [True] * 4
+    assert boxes == [True] * 5
 
 
 def test_prints_on_white(visitor: Visitor) -> None:

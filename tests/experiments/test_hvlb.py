@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from headway.experiments import (
-    hvlb_alpha,
-    hvlb_failures,
-    hvlb_lengths,
-    hvlb_order,
-    hvlb_precision,
-)
+import pytest
+
+from headway.experiments.hvlb import alpha as hvlb_alpha
+from headway.experiments.hvlb import failures as hvlb_failures
+from headway.experiments.hvlb import gains as hvlb_gains
+from headway.experiments.hvlb import lengths as hvlb_lengths
+from headway.experiments.hvlb import order as hvlb_order
+from headway.experiments.hvlb import precision as hvlb_precision
+from headway.experiments.hvlb import rows as hvlb_rows
+from headway.experiments.study import Row
 
 
 def test_load_balance_never_hurts() -> None:
@@ -34,6 +37,28 @@ def test_summaries() -> None:
         (ccr, name) for ccr in (0.1, 0.5) for name in hvlb_lengths.COMPARED
     }
     assert all(summary.lowest <= summary.mean <= summary.highest for summary in found)
+
+
+def test_no_schedule_is_shorter_than_possible() -> None:
+    rows = hvlb_lengths.run(hvlb_lengths.grid_3(graphs=3))
+    rows += hvlb_lengths.run(hvlb_lengths.grid_3(graphs=3, most_depth=4))
+    assert all(row.slr >= row.least_slr >= 1 for row in rows)
+    assert any(row.least_slr > 1 for row in rows)
+
+
+def test_gains_over_hundreds_of_graphs() -> None:
+    """By hand: two hundreds; the worst of one algorithm is not on the graph of the other's."""
+    lengths = {"hsv-cc": [2.0] * 99 + [4.0], "hvlb-cc-a": [3.0] + [1.0] * 99}
+    rows: list[Row] = [
+        {"algorithm": name, "ccr": 1.0, "slr": slr * part, "least_slr": 1.0, "failed": False}
+        for part in (1, 1.5)
+        for name in hvlb_rows.COMPARED
+        for slr in lengths.get(name, [2.0] * 100)
+    ]
+    gains = hvlb_gains.gains_of(rows, (1.0,))
+    assert gains.hundreds("hvlb-cc-a", 1.0) == [0.25, 0.25]
+    assert gains.hundreds(hvlb_gains.LEAST, 1.0) == [0.75, 1 - 1 / 6]
+    assert gains.mean("hvlb-cc-a", 1.0) == pytest.approx(1 - 1.02 / 2.02)
 
 
 def test_a_failure_has_no_numbers() -> None:
@@ -67,9 +92,11 @@ def test_holes_and_precision_are_the_published_ones() -> None:
 
 
 def test_exact_alpha_is_never_worse_than_the_grid() -> None:
-    found = hvlb_alpha.analyse(hvlb_alpha.run(hvlb_alpha.grid(3)))
+    moments = iter((0.0, 1.0, 1.0, 7.0) * 3)  # the walk takes 1 s, the sweep 6 s
+    rows = [hvlb_alpha.run_trial(trial, lambda: next(moments)) for trial in hvlb_alpha.grid(3)]
+    found = hvlb_alpha.analyse(rows)
     assert (found.graphs, found.worse) == (3, 0)
-    assert found.speed_ratio > 5
+    assert (found.speed_ratio, found.least_speed_ratio) == (6, 6)
 
 
 def test_the_queue_that_cannot_fail_is_b_where_b_works() -> None:

@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headway.experiments import aedsms_tables, er_edf_example, hvlb_example, sedf_example
-from headway.experiments.hvlb_precision import FIGURE_3
-from headway.experiments.random_graphs import figure_2
+from headway.experiments import aedsms_tables
+from headway.experiments.hvlb import example as hvlb_example
+from headway.experiments.hvlb.precision import FIGURE_3
+from headway.experiments.hvlb.random_graphs import figure_2
+from headway.experiments.overload import er_edf_example
+from headway.experiments.sedf import example as sedf_example
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.errors import InputError
-from headway.experiments.random_graphs import RATE_ORDERS, figure_2, random_graph
-from headway.experiments.random_shape import Shape, grow
+from headway.experiments.hvlb.random_graphs import RATE_ORDERS, figure_2, random_graph
+from headway.experiments.hvlb.random_shape import Shape, grow
 from headway.model.taskgraph import check_task_graph
 
 shapes = st.builds(

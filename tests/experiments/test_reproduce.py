@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,12 +15,15 @@ from pyspark.sql import SparkSession
 from tests.cli.running import headway
 
 from headway.experiments import run_cells
-from headway.experiments.cell_store import CODE_FILE, CellStore
+from headway.experiments.cell_store import CODE_FILE, TIMINGS, CellStore
 from headway.experiments.findings import Claim, Findings, Verdict, box
 from headway.experiments.reproduce import prepare, reproduce
 from headway.experiments.run_cells import run_here, run_on_spark
 from headway.experiments.studies import STUDIES, study_named
-from headway.experiments.study import Cell, Paper, Row, Study, works_of
+from headway.experiments.study import Cell, CellWork, Paper, Row, Study, works_of
+from headway.report import study_pictures
+from headway.report.chart_axes import HEIGHT, LEFT, RIGHT, WIDTH
+from headway.report.study_pictures import ZOOM
 from headway.spark.cells import run_pieces
 
 BASIC = STUDIES["basic"]
@@ -42,36 +44,12 @@ def undisturbed(folder: Path) -> bytes:
     return rows_file(folder)
 
 
-def test_a_killed_study_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "headway.cli", "reproduce", "basic", "--plain"]
-    disturbed = tmp_path / "disturbed"
-    process = subprocess.Popen([*command, "--out", str(disturbed)], stdout=subprocess.DEVNULL)
-    cells = disturbed / "basic" / "cells"
-    while not cells.is_dir() or len(list(cells.glob("*.parquet"))) < 3:
-        assert process.poll() is None, "it ended before it could be killed"
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    finished = {path: path.stat().st_mtime_ns for path in cells.glob("*.parquet")}
-    assert 3 <= len(finished) < len(BASIC.cells(False))
-
-    subprocess.run([*command, "--out", str(disturbed)], check=True, stdout=subprocess.DEVNULL)
-
-    assert rows_file(disturbed) == undisturbed(tmp_path / "undisturbed")
-    assert all(path.stat().st_mtime_ns == moment for path, moment in finished.items())
-
-
 def test_spark_and_one_process_give_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
-    store, done = store_in(tmp_path / "spark"), 0
-
-    def advance() -> None:
-        nonlocal done
-        done += 1
-
-    prepared = prepare(store, [BASIC], quick=True)
-    (found,) = reproduce(prepared, partial(run_on_spark, partial(run_pieces, spark)), advance)
+    done: list[CellWork] = []
+    prepared = prepare(store_in(tmp_path / "spark"), [BASIC], quick=True)
+    (found,) = reproduce(prepared, partial(run_on_spark, partial(run_pieces, spark)), done.append)
     assert rows_file(tmp_path / "spark") == undisturbed(tmp_path / "plain")
-    assert done == found.cells == found.computed == len(BASIC.cells(True))
+    assert len(set(done)) == len(done) == found.cells == found.computed == len(BASIC.cells(True))
 
 
 def test_finished_cells_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +66,10 @@ def test_finished_cells_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mo
 def failing(cell: Cell) -> list[Row]:
     if cell["number"] == 1:
         raise ZeroDivisionError("one is too many")
+    return [{"number": cell["number"]}]
+
+
+def fine(cell: Cell) -> list[Row]:
     return [{"number": cell["number"]}]
 
 
@@ -117,6 +99,25 @@ def test_a_cell_that_fails_is_named_and_the_others_are_kept(
     assert [one["claims"] is None for one in verdicts] == [True, False]
 
 
+def test_rows_that_cannot_be_analysed_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One study's fault does not take the report of the others with it."""
+
+    def analyse(rows: Sequence[Row]) -> Findings:
+        raise KeyError("colour")
+
+    wrong = replace(FAILING, name="wrong", run=fine, analyse=analyse)
+    monkeypatch.setitem(STUDIES, "wrong", wrong)
+    outcome = headway("reproduce", "wrong", "basic", "--plain", "--quick", "--out", tmp_path)
+    assert outcome.exit_code == 1
+    assert "study wrong" in outcome.stderr
+    assert "KeyError: 'colour' (test_reproduce.py" in outcome.stderr
+    verdicts = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8"))
+    assert [one["claims"] is None for one in verdicts] == [True, False]
+    assert "colour" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 def test_cells_of_other_code_are_refused(tmp_path: Path) -> None:
     undisturbed(tmp_path)
     (tmp_path / CODE_FILE).write_text(json.dumps({"code": "older"}), encoding="utf-8")
@@ -125,6 +126,94 @@ def test_cells_of_other_code_are_refused(tmp_path: Path) -> None:
     assert "another version" in refused.stderr
     assert len(list((tmp_path / "basic" / "cells").glob("*"))) == len(BASIC.cells(True))
     assert headway("reproduce", "basic", "--plain", "--force", "--out", tmp_path).exit_code == 0
+
+
+def test_a_study_that_cannot_run_here_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`all` goes on without it; by name it is an error; cells finished elsewhere are enough."""
+    lacking = replace(FAILING, name="lacking", run=fine, lacks=lambda: "no recording: set DRIVE")
+    module = importlib.import_module("headway.cli.commands.reproduce")
+    monkeypatch.setattr(module, "STUDIES", {"lacking": lacking, "basic": BASIC})
+    monkeypatch.setitem(STUDIES, "lacking", lacking)
+    outcome = headway("reproduce", "all", "--plain", "--quick", "--out", tmp_path)
+    assert outcome.exit_code == 0
+    assert "lacking not run here: no recording: set DRIVE" in " ".join(outcome.stdout.split())
+    verdicts = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8"))
+    assert [(one["lacks"], one["claims"] is None) for one in verdicts] == [
+        ("no recording: set DRIVE", True),
+        (None, False),
+    ]
+    assert "no recording: set DRIVE" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+    refused = headway("reproduce", "lacking", "--plain", "--quick", "--out", tmp_path)
+    assert refused.exit_code == 2
+    assert "study lacking: no recording: set DRIVE" in refused.stderr
+    assert "cannot run here" in headway("reproduce", "--list", "lacking").stdout
+
+    store = store_in(tmp_path)
+    for work in works_of(lacking, quick=True):
+        store.write(work, [{"number": work.place}])
+    (found,) = reproduce(prepare(store, [lacking], quick=True), run_here)
+    assert (found.computed, found.lacks, found.findings) == (0, None, Findings(claims=()))
+
+
+def test_rows_of_several_kinds_keep_their_columns(tmp_path: Path) -> None:
+    """One cell may give rows of one kind after rows of another."""
+    store = store_in(tmp_path)
+    works = works_of(FAILING, quick=True)
+    for work in works:
+        store.write(work, [{"kind": "a", "x": 1.5}, {"kind": "b", "y": work.place}])
+    rows = store.merge(FAILING.name, works)
+    assert [row["y"] for row in rows if row["kind"] == "b"] == [0, 1, 2]
+    assert [row["x"] for row in rows if row["kind"] == "a"] == [1.5] * 3
+
+
+def test_a_damaged_cell_is_named(tmp_path: Path) -> None:
+    undisturbed(tmp_path)
+    damaged = min((tmp_path / "basic" / "cells").glob("*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    outcome = headway("reproduce", "basic", "--plain", "--quick", "--out", tmp_path)
+    assert outcome.exit_code == 2
+    assert damaged.name in outcome.stderr
+    assert "delete it" in outcome.stderr
+    damaged.unlink()
+    assert headway("reproduce", "basic", "--plain", "--quick", "--out", tmp_path).exit_code == 0
+
+
+def test_timings_of_resumed_runs_add_up(tmp_path: Path) -> None:
+    def cells() -> int:
+        assert headway("reproduce", "basic", "--plain", "--quick", "--out", tmp_path).exit_code == 0
+        timings = json.loads((tmp_path / TIMINGS).read_text(encoding="utf-8"))
+        assert timings["basic"]["seconds"] > 0
+        return int(timings["basic"]["cells"])
+
+    assert cells() == cells() == len(BASIC.cells(True))
+    min((tmp_path / "basic" / "cells").glob("*.parquet")).unlink()
+    assert cells() == len(BASIC.cells(True)) + 1
+    (tmp_path / TIMINGS).write_text("[]", encoding="utf-8")
+    broken = headway("reproduce", "basic", "--plain", "--quick", "--force", "--out", tmp_path)
+    assert broken.exit_code == 0  # nothing was computed, so nothing is added
+
+
+def test_pictures_as_png(tmp_path: Path) -> None:
+    outcome = headway("reproduce", "basic", "--plain", "--quick", "--png", "--out", tmp_path)
+    assert outcome.exit_code == 0
+    pictures = sorted(path.name for path in (tmp_path / "pictures").iterdir())
+    assert pictures == [f"basic-{place}.png" for place in range(1, 5)]
+    head = (tmp_path / "pictures" / "basic-1.png").read_bytes()[:24]
+    assert head.startswith(b"\x89PNG")
+    width, height = int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
+    assert width == ZOOM * (LEFT + WIDTH + RIGHT)
+    assert height > ZOOM * HEIGHT
+
+
+def test_png_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study_pictures, "find_spec", lambda _: None)
+    outcome = headway("reproduce", "basic", "--plain", "--png", "--out", tmp_path / "none")
+    assert outcome.exit_code == 2
+    assert "headway[plot]" in outcome.stderr
+    assert not (tmp_path / "none").exists()
 
 
 def test_bad_input(tmp_path: Path) -> None:

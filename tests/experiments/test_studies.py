@@ -2,75 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.experiments.quick_run import QuickRun
 
-from headway.experiments.cell_store import CellStore
-from headway.experiments.findings import NO_REASON, Findings, Grid, Picture, Verdict
-from headway.experiments.reproduce import prepare, reproduce
-from headway.experiments.run_cells import run_here
+from headway.experiments.findings import NO_REASON, Grid, Picture, Verdict
 from headway.experiments.studies import STUDIES
-from headway.experiments.study import Cell, Paper, Row, Study, works_of
+from headway.experiments.study import Paper, Row, works_of
 from headway.report.study_page import svg_of
 
-MINE = (
-    "sedf-example", "tasks", "fusion", "er-edf-example", "admission", "hard-tasks", "methods",
-    "hvlb-tables", "hvlb-example", "lengths", "communication", "failures", "precision", "alpha",
-    "optimum", "order", "nodes", "cores", "batches",
-)  # fmt: skip
 EXACT = ("sedf-example", "tasks", "er-edf-example", "hvlb-tables", "hvlb-example")
 EXPLAINED = {("tasks", "table 1, deadlines"), ("hvlb-tables", "table 2, HPRV of (B)")}
 """where the papers contradict themselves: the only differences an exact study may have"""
-CUT: Mapping[str, Mapping[str, int]] = {
-    "lengths": {"graphs": 4},
-    "communication": {"graphs": 25},
-    "optimum": {"graphs": 5},
-    "alpha": {"graphs": 5},
-    "methods": {"sets": 15},
-    "failures": {"graphs": 60},
-    "cores": {"trials": 1},
-    "nodes": {"trials": 5},
-    "order": {"graphs": 15},
-    "batches": {"plans": 2},
-}
-"""smaller blocks than those of the quick grid, to keep the tests quick"""
-
-
-def small(study: Study) -> list[Cell]:
-    """The quick cells, each with less in it."""
-    cut = CUT.get(study.name, {})
-    return [
-        {
-            key: min(int(str(value)), cut[key]) if key in cut else value
-            for key, value in cell.items()
-        }
-        for cell in study.cells(True)
-    ]
-
-
-@cache
-def rows_of(name: str) -> tuple[Row, ...]:
-    """The rows of the small grid as they come back from a folder: types and order as there."""
-    study = STUDIES[name]
-    return tuple(row for cell in small(study) for row in study.run(through_json(cell)))
-
-
-def through_json(cell: Cell) -> Cell:
-    """A cell as a worker gets it."""
-    return dict(json.loads(json.dumps(dict(cell))))
-
-
-def findings_of(name: str) -> Findings:
-    return STUDIES[name].analyse(rows_of(name))
 
 
 def test_all_are_registered_in_the_order_of_the_papers() -> None:
-    assert set(MINE) <= set(STUDIES)
     assert all(name == study.name for name, study in STUDIES.items())
     places = [list(Paper).index(study.paper) for study in STUDIES.values()]
     assert places == sorted(places)
@@ -90,28 +38,20 @@ def test_cells_are_plain_and_distinct(name: str, quick: bool) -> None:
     assert study.seconds > 0
 
 
-@pytest.mark.parametrize("name", MINE)
-def test_a_cell_gives_the_same_rows_again(name: str) -> None:
-    study = STUDIES[name]
-    last = small(study)[-1]
-    first_time, again = study.run(last), study.run(through_json(last))
-    assert first_time
-    assert list(first_time) == list(again)
-    json.dumps([dict(row) for row in first_time])
-
-
-@pytest.mark.parametrize("name", MINE)
-def test_findings_say_something_and_give_reasons(name: str) -> None:
-    found = findings_of(name)
-    assert found.claims
-    assert found.pictures
-    for claim in found.claims:
+@pytest.mark.parametrize("name", STUDIES)
+def test_findings_say_something_and_give_reasons(name: str, quick_run: QuickRun) -> None:
+    if not (quick_run.folder / name).exists():
+        pytest.skip(STUDIES[name].lacks() or "")
+    findings = quick_run.findings(name)
+    assert findings.claims
+    assert findings.pictures
+    for claim in findings.claims:
         assert claim.figure
         assert claim.published
         assert claim.ours
         assert claim.verdict is not Verdict.DIFFERS or claim.why
         assert "nan" not in claim.ours
-    assert all(drawn(picture) for picture in found.pictures)
+    assert all(drawn(picture) for picture in findings.pictures)
 
 
 def drawn(picture: Picture) -> bool:
@@ -122,8 +62,8 @@ def drawn(picture: Picture) -> bool:
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_exact_studies_are_equal_but_for_what_is_explained(name: str) -> None:
-    for claim in findings_of(name).claims:
+def test_exact_studies_are_equal_but_for_what_is_explained(name: str, quick_run: QuickRun) -> None:
+    for claim in quick_run.findings(name).claims:
         if claim.verdict is Verdict.DIFFERS:
             assert (name, claim.figure) in EXPLAINED
             assert claim.why != NO_REASON
@@ -131,14 +71,15 @@ def test_exact_studies_are_equal_but_for_what_is_explained(name: str) -> None:
             assert claim.verdict in (Verdict.EQUAL, Verdict.BEYOND)
 
 
-def test_the_figures_that_must_be_equal_are() -> None:
+def test_the_figures_that_must_be_equal_are(quick_run: QuickRun) -> None:
     """Figures 4 to 7 of the papers have no difference at all."""
     for name, figures in {
         "sedf-example": ("figure 6", "figure 7"),
         "er-edf-example": ("figure 5",),
         "hvlb-example": ("figure 4", "figure 5", "figure 6"),
     }.items():
-        verdicts = {c.figure: c.verdict for c in findings_of(name).claims if c.figure in figures}
+        claims = quick_run.findings(name).claims
+        verdicts = {claim.figure: claim.verdict for claim in claims if claim.figure in figures}
         assert verdicts == dict.fromkeys(figures, Verdict.EQUAL)
 
 
@@ -179,10 +120,10 @@ def later(key: str, by: float = 1.0) -> Change:
     ],
 )
 def test_wrong_rows_are_not_called_equal(
-    name: str, chosen: Mapping[str, object], change: Change, figure: str
+    name: str, chosen: Mapping[str, object], change: Change, figure: str, quick_run: QuickRun
 ) -> None:
-    before = [c.verdict for c in findings_of(name).claims if c.figure == figure]
-    found = STUDIES[name].analyse(corrupted(rows_of(name), chosen, change))
+    before = [c.verdict for c in quick_run.findings(name).claims if c.figure == figure]
+    found = STUDIES[name].analyse(corrupted(quick_run.rows(name), chosen, change))
     after = [claim.verdict for claim in found.claims if claim.figure == figure]
     assert Verdict.DIFFERS not in before
     assert Verdict.DIFFERS in after
@@ -198,22 +139,9 @@ def test_wrong_rows_are_not_called_equal(
     ],
 )
 def test_a_single_miss_breaks_a_statement(
-    name: str, chosen: Mapping[str, object], change: Change
+    name: str, chosen: Mapping[str, object], change: Change, quick_run: QuickRun
 ) -> None:
-    before = [claim.verdict for claim in findings_of(name).claims]
-    found = STUDIES[name].analyse(corrupted(rows_of(name), chosen, change))
+    before = [claim.verdict for claim in quick_run.findings(name).claims]
+    found = STUDIES[name].analyse(corrupted(quick_run.rows(name), chosen, change))
     after = [claim.verdict for claim in found.claims]
     assert after.count(Verdict.DIFFERS) > before.count(Verdict.DIFFERS)
-
-
-# ---------------------------------------------------------------- through the folder
-
-
-def test_rows_from_the_folder_give_the_same_findings(tmp_path: Path) -> None:
-    """Parquet and back: the exact studies, by the machinery of ``headway reproduce --plain``."""
-    store = CellStore(tmp_path)
-    store.open()
-    studies = [STUDIES[name] for name in EXACT]
-    for one in reproduce(prepare(store, studies, quick=True), run_here):
-        assert one.failed == ()
-        assert one.findings == findings_of(one.study.name)

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.bench_fusion_error import (
-    DISORDER,
-    PATIENCE,
-    arrivals,
-    fused,
-    operator,
-    segment_directory,
-    with_fusion,
-    without_fusion,
-)
 
+from headway.experiments.recorded.fusion import arrivals, fused, operator
+from headway.experiments.recorded.positions import DISORDER, PATIENCE, with_fusion, without_fusion
+from headway.experiments.recorded.segment import segment_directory
 from headway.model.time import MILLISECOND
 from headway.sources.comma2k19 import Segment, load_segment
 

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from headway.experiments.random_graphs import figure_2, random_graph
-from headway.experiments.random_shape import Shape
+from headway.experiments.hvlb.random_graphs import figure_2, random_graph
+from headway.experiments.hvlb.random_shape import Shape
 from headway.model.static_network import Network, Processor
 from headway.model.static_schedule import Schedule, TaskSlot
 from headway.report.gantt import Chart, gantt_svg

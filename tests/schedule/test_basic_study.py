@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from tests.runtime.support import run, slots_of
 
-from headway.experiments.basic_study import (
+from headway.experiments.sedf.basic import (
     OPERATOR_COST,
     TUPLES,
     Row,
@@ -18,7 +18,7 @@ from headway.experiments.basic_study import (
     prepare,
     to_table,
 )
-from headway.experiments.basic_study import run as run_trials
+from headway.experiments.sedf.basic import run as run_trials
 
 
 @cache

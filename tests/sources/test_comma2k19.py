@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headway.errors import FileError
-from headway.sources.comma2k19 import load_segment
+from headway.sources.comma2k19 import load_radar, load_segment
 from headway.sources.geodesy import geodetic_to_ecef
 
 
@@ -63,3 +63,23 @@ def test_a_wrong_shape_is_named(directory: Path) -> None:
     save(directory / "global_pose/frame_positions", [1.0, 2.0])
     with pytest.raises(FileError, match=r"got an array of float64 with shape \(2,\); expected"):
         load_segment(directory)
+
+
+def test_times_and_values_that_do_not_belong_together_are_named(directory: Path) -> None:
+    save(directory / "processed_log/CAN/speed/value", [[10.0]])
+    with pytest.raises(
+        FileError, match=r"shape \(1, 1\); expected floats with 1 columns and 2 rows"
+    ):
+        load_segment(directory)
+    save(directory / "processed_log/CAN/speed/t", np.zeros(0))
+    with pytest.raises(FileError, match=r"no columns and at least one row"):
+        load_segment(directory)
+
+
+def test_the_radar_is_read_in_the_data_sets_decoding(directory: Path) -> None:
+    tracks = [[12.7, -0.5, -2.0, np.nan, np.nan, 535.0, 0.0]] * 2
+    save(directory / "processed_log/CAN/radar/t", [1.0, 1.05])
+    save(directory / "processed_log/CAN/radar/value", tracks)
+    radar = load_radar(directory)
+    assert (radar.forward[1], radar.left[1], radar.opening[1]) == (12.7, -0.5, -2.0)
+    assert (radar.seconds.tolist(), radar.track.tolist()) == ([1.0, 1.05], [535.0, 535.0])

@@ -9,13 +9,13 @@ from typing import Any
 
 from headway.cli.load_inputs import LoadInput, Shown
 from headway.errors import InputError, Problem
-from headway.experiments.rop_paths import (
+from headway.experiments.overload.paths import (
     check_policies,
     draw_path_jobs,
     run_path_trial,
     run_path_trials,
 )
-from headway.experiments.rop_trials import Row, generator, record_trial, run_trials
+from headway.experiments.overload.trials import Row, generator, record_trial, run_trials
 from headway.model.taskset import FULL, TaskSet
 from headway.report.loadtest_timeline import trial_perfetto, trial_svg
 from headway.schedule.overload import Record

@@ -4,6 +4,7 @@ killed goes on where it stopped.
     DIR/headway.json            which code computed the cells
     DIR/STUDY/cells/KEY.parquet rows of one cell
     DIR/STUDY/rows.parquet      all rows in the order of the grid
+    DIR/timings.json            how long cells took
 
 Whoever runs a cell writes its file under another name and renames it. The merged file depends on
 the rows alone: not on how many ran at once, nor on what was killed.
@@ -28,6 +29,7 @@ from headway.errors import FileError, Place, Problem
 from headway.experiments.study import CellWork, Row
 
 CODE_FILE = "headway.json"
+TIMINGS = "timings.json"
 
 
 @cache
@@ -66,8 +68,9 @@ class CellStore:
                     )
                 for cells in self.folder.glob("*/cells"):
                     shutil.rmtree(cells)
+                (self.folder / TIMINGS).unlink(missing_ok=True)
             self.folder.mkdir(parents=True, exist_ok=True)
-            _write_whole(mark, json.dumps({"code": code_fingerprint()}).encode())
+            write_whole(mark, json.dumps({"code": code_fingerprint()}).encode())
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise FileError(
@@ -93,7 +96,7 @@ class CellStore:
 
     def merge(self, study: str, works: Sequence[CellWork]) -> list[Row]:
         """All rows of finished cells, in the order of the grid, also written to rows.parquet."""
-        tables = [pq.read_table(self.path(work)) for work in works]
+        tables = [_read(self.path(work)) for work in works]
         filled = [table for table in tables if table.num_rows]
         merged = pa.concat_tables(filled, promote_options="permissive") if filled else pa.table({})
         target = self.folder / study / "rows.parquet"
@@ -104,11 +107,27 @@ class CellStore:
         return rows
 
 
+def _read(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise FileError(
+            Problem(
+                f"is damaged: {error}",
+                place=Place(str(path)),
+                want="delete it and run the command again: only this cell is computed anew",
+            )
+        ) from None
+
+
 def _table(rows: Sequence[Row]) -> pa.Table:
-    return pa.Table.from_pylist([dict(row) for row in rows])
+    """With the columns of all rows: those of one cell may be of several kinds."""
+    names = dict.fromkeys(key for row in rows for key in row)
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
+    """The file as it was or as it is to be, never half of it."""
     part = path.with_suffix(".part")
     part.write_bytes(content)
     part.replace(path)

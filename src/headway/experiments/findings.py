@@ -129,6 +129,38 @@ class Timeline:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Place:
+    """A position on a map, in metres; ``radius`` is that of a circle around it, ``truth`` the place
+    that it means."""
+
+    x: float
+    y: float
+    radius: float | None = None
+    truth: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Track:
+    """Places of something that moves, in the order of time; ``true``: where it really was, drawn as
+    a plain line."""
+
+    name: str
+    places: tuple[Place, ...]
+    true: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackMap:
+    """Tracks on a map: a metre is as long on both axes."""
+
+    title: str
+    x: str
+    y: str
+    tracks: tuple[Track, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Grid:
     """A table of text."""
 
@@ -137,7 +169,9 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
-Picture = LineChart | BarChart | BoxPlot | Timeline | Grid
+Chart = LineChart | BarChart | BoxPlot | TrackMap | Timeline
+"""what is drawn"""
+Picture = Chart | Grid
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from headway.experiments.cell_store import CellStore
 from headway.experiments.findings import Findings, Verdict
-from headway.experiments.run_cells import Advance, CellDone
+from headway.experiments.run_cells import Advance, CellDone, told_of
 from headway.experiments.study import CellWork, Study, works_of
 
+ALL = "all of them, analysed"
+"""in place of a cell, where what the cells gave cannot be analysed"""
 RunCells = Callable[[CellStore, Sequence[CellWork], Advance], list[CellDone]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduced:
-    """A study and what it found; ``findings`` is None where a cell failed."""
+    """A study and what it found; ``findings`` is None where a cell failed or could not be run."""
 
     study: Study
     cells: int
@@ -23,10 +25,14 @@ class Reproduced:
     """in this run; the others had been finished before"""
     failed: tuple[CellDone, ...]
     findings: Findings | None
+    seconds: float = 0.0
+    """that the computed cells took, one after the other"""
+    lacks: str | None = None
+    """what is missing on this machine to run it"""
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worst of its claims; None where a cell failed."""
+        """The worst of its claims; None where there are none."""
         if self.findings is None:
             return None
         order = (Verdict.DIFFERS, Verdict.SAME, Verdict.EQUAL, Verdict.BEYOND)
@@ -43,18 +49,35 @@ class Reproduction:
     works: dict[str, list[CellWork]]
     missing: list[CellWork]
     """the studies that take longest come first, so that none is left alone at the end"""
+    lacking: dict[str, str]
+    """studies whose missing cells cannot be run on this machine, and what they lack"""
+    seconds: dict[str, float]
+    """that a cell of each study takes, about"""
 
 
 def prepare(store: CellStore, studies: Sequence[Study], *, quick: bool) -> Reproduction:
     """Looks into the folder; computes nothing."""
     works = {study.name: works_of(study, quick=quick) for study in studies}
-    longest = sorted(studies, key=lambda study: -study.seconds / max(1, len(works[study.name])))
-    missing = [work for study in longest for work in store.missing(works[study.name])]
-    return Reproduction(store=store, studies=tuple(studies), works=works, missing=missing)
+    lacking = {
+        study.name: lack
+        for study in studies
+        if store.missing(works[study.name]) and (lack := study.lacks())
+    }
+    runnable = [study for study in studies if study.name not in lacking]
+    seconds = {study.name: study.seconds_of_a_cell() for study in studies}
+    longest = sorted(runnable, key=lambda study: -seconds[study.name])
+    return Reproduction(
+        store=store,
+        studies=tuple(studies),
+        works=works,
+        missing=[work for study in longest for work in store.missing(works[study.name])],
+        lacking=lacking,
+        seconds=seconds,
+    )
 
 
 def reproduce(
-    reproduction: Reproduction, run: RunCells, advance: Advance = lambda: None
+    reproduction: Reproduction, run: RunCells, advance: Advance = lambda _: None
 ) -> list[Reproduced]:
     """Computes what is missing and analyses every study whose cells are all there."""
     store = reproduction.store
@@ -68,11 +91,18 @@ def _analysed(reproduction: Reproduction, study: Study, done: Sequence[CellDone]
     failed = tuple(cell for cell in mine if cell.error)
     findings = None
     if not reproduction.store.missing(works):
-        findings = study.analyse(reproduction.store.merge(study.name, works))
+        rows = reproduction.store.merge(study.name, works)
+        try:
+            findings = study.analyse(rows)
+        except Exception as failure:  # noqa: BLE001 - told by name; the other studies are reported
+            told = CellDone(study=study.name, cell=ALL, seconds=0, error=told_of(failure))
+            failed = (*failed, told)
     return Reproduced(
         study=study,
         cells=len(works),
-        computed=len(mine) - len(failed),
+        computed=sum(not cell.error for cell in mine),
         failed=failed,
         findings=findings,
+        seconds=sum(cell.seconds for cell in mine),
+        lacks=reproduction.lacking.get(study.name),
     )

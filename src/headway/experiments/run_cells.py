@@ -19,7 +19,8 @@ from headway.experiments.study import CellWork
 LOOK_S = 0.5
 """between two looks at how many files of cells there are"""
 
-Advance = Callable[[], None]
+Advance = Callable[[CellWork], None]
+"""called for each cell that is done, or has failed"""
 RunPieces = Callable[[Callable[[str], str], Sequence[str]], list[str]]
 
 
@@ -40,10 +41,15 @@ def run_one(folder: Path, work: CellWork) -> CellDone:
     try:
         CellStore(folder).write(work, study_named(work.study).run(work.parameters()))
     except Exception as failure:  # noqa: BLE001 - told by name and place at the end of the run
-        where = traceback.extract_tb(failure.__traceback__)[-1]
-        error = f"{type(failure).__name__}: {failure} ({Path(where.filename).name}:{where.lineno})"
+        error = told_of(failure)
     seconds = time.perf_counter() - start
     return CellDone(study=work.study, cell=work.cell, seconds=seconds, error=error)
+
+
+def told_of(failure: Exception) -> str:
+    """What went wrong, and in which line."""
+    where = traceback.extract_tb(failure.__traceback__)[-1]
+    return f"{type(failure).__name__}: {failure} ({Path(where.filename).name}:{where.lineno})"
 
 
 def run_here(store: CellStore, works: Sequence[CellWork], advance: Advance) -> list[CellDone]:
@@ -51,7 +57,7 @@ def run_here(store: CellStore, works: Sequence[CellWork], advance: Advance) -> l
     done = []
     for work in works:
         done.append(run_one(store.folder, work))
-        advance()
+        advance(work)
     return done
 
 
@@ -81,7 +87,7 @@ def _watched(store: CellStore, works: Sequence[CellWork], advance: Advance) -> I
         while not over.wait(LOOK_S):
             for work in [work for work in waiting if store.finished(work)]:
                 waiting.discard(work)
-                advance()
+                advance(work)
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
@@ -90,5 +96,5 @@ def _watched(store: CellStore, works: Sequence[CellWork], advance: Advance) -> I
     finally:
         over.set()
         watcher.join()
-        for _ in waiting:
-            advance()
+        for work in waiting:
+            advance(work)

@@ -47,6 +47,12 @@ class Study:
     analyse: Callable[[Sequence[Row]], Findings]
     seed: int | None = None
     """None where nothing is random"""
+    lacks: Callable[[], str | None] = lambda: None
+    """what is missing on this machine to run it, and how to get it; None where nothing is"""
+
+    def seconds_of_a_cell(self) -> float:
+        """About: two cores share the whole grid."""
+        return 2 * self.seconds / max(1, len(self.cells(False)))
 
 
 @dataclass(frozen=True, kw_only=True)

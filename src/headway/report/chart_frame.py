@@ -11,11 +11,12 @@ from headway.report.text import plain, width_of
 
 HUES = (212, 24, 145, 330, 48, 268, 178, 4, 96, 300)
 LEGEND_LINE = 20.0
-CHART_CSS = (
+LIGHT_CSS = (
     "svg.chart text{font-family:system-ui,sans-serif;fill:#18212d}"
     "svg.chart .muted{fill:#566273}svg.chart .page{fill:#fff}"
     "svg.chart .axis{stroke:#8896a8;fill:none}svg.chart .grid{stroke:#e1e7ee;fill:none}"
-    "svg.chart .line{fill:none}svg.chart .published{stroke-dasharray:6 4}"
+    "svg.chart .line{fill:none}svg.chart .ring{fill-opacity:.35}"
+    "svg.chart .published{stroke-dasharray:6 4}"
     "svg.chart .limit{stroke:#a01c15;stroke-width:1.5;stroke-dasharray:5 3;fill:none}"
     "svg.chart .inside{fill:#18212d}"
     + "".join(
@@ -23,7 +24,9 @@ CHART_CSS = (
         f"svg.chart .f{i}{{fill:hsl({hue} 55% 58%)}}svg.chart .t{i}{{fill:hsl({hue} 60% 80%)}}"
         for i, hue in enumerate(HUES)
     )
-    + "@media screen and (prefers-color-scheme:dark){svg.chart text{fill:#e7ecf3}"
+)
+CHART_CSS = (
+    LIGHT_CSS + "@media screen and (prefers-color-scheme:dark){svg.chart text{fill:#e7ecf3}"
     "svg.chart .muted{fill:#a3b0c0}svg.chart .page{fill:#10151c}svg.chart .axis{stroke:#6c7d92}"
     "svg.chart .grid{stroke:#263140}svg.chart .limit{stroke:#ffa9a2}"
     "svg.chart .inside{fill:#fff}"

@@ -20,10 +20,13 @@ from headway.report.chart_axes import (
 )
 from headway.report.chart_frame import chart, colour, legend
 from headway.report.svg import element, group, label, number, rect
+from headway.report.text import width_of
 
-LANE, LANE_BAR = 34.0, 24.0
+LANE, LANE_BAR, LANE_LABEL = 34.0, 24.0, 11.0
 MARKERS = 40
 """Lines of more points have none drawn."""
+APART = 4.0
+"""between the spreads of two lines at one place, so that both are seen"""
 
 
 def line_chart(drawn: LineChart) -> str:
@@ -34,7 +37,7 @@ def line_chart(drawn: LineChart) -> str:
         + [end for point in points for end in (point.low, point.high) if end is not None]
     )
     lines = [
-        _line(series, place, x, y, width=_width(place, len(drawn.series)), steps=drawn.steps)
+        _line(series, place, x, y, count=len(drawn.series), steps=drawn.steps)
         for place, series in enumerate(drawn.series)
     ]
     names = [
@@ -52,7 +55,19 @@ def _width(place: int, count: int) -> float:
     return 2 + min(4.0, 1.3 * (count - 1 - place))
 
 
-def _line(series: Series, place: int, x: Scale, y: Scale, *, width: float, steps: bool) -> str:
+def marker(place: int, x: float, y: float) -> str:
+    """A shape of its own for each line: not every eye tells colours apart."""
+    kind = f"f{colour(place)}"
+    shape = place % 4
+    if shape == 0:
+        return element("circle", cx=x, cy=y, r=2.8, class_=kind)
+    if shape == 1:
+        return rect(x - 2.6, y - 2.6, 5.2, 5.2, kind)
+    path = "m0 -3.6l3.4 6h-6.8z" if shape == 2 else "m0 -3.8l3.8 3.8l-3.8 3.8l-3.8 -3.8z"
+    return element("path", class_=kind, d=f"M{_at(x, y)}{path}")
+
+
+def _line(series: Series, place: int, x: Scale, y: Scale, *, count: int, steps: bool) -> str:
     if not series.points:
         return ""
     kind = f"s{colour(place)}"
@@ -60,14 +75,15 @@ def _line(series: Series, place: int, x: Scale, y: Scale, *, width: float, steps
     for _, point in pairwise(series.points):
         across = f"H{number(x.at(point.x))}" if steps else ""
         path += across + f"L{_at(x.at(point.x), y.at(point.y))}"
+    aside = APART * (place - (count - 1) / 2)
     spread = "".join(
-        f"M{_at(x.at(point.x), y.at(point.low))}V{number(y.at(point.high))}"
+        f"M{_at(x.at(point.x) + aside, y.at(point.low))}V{number(y.at(point.high))}"
         for point in series.points
         if point.low is not None and point.high is not None
     )
     dashed = " published" if series.published else ""
     marks = [
-        element("circle", cx=x.at(point.x), cy=y.at(point.y), r=2.6, class_=f"f{colour(place)}")
+        marker(place, x.at(point.x), y.at(point.y))
         for point in series.points
         if len(series.points) <= MARKERS and not steps
     ]
@@ -77,7 +93,7 @@ def _line(series: Series, place: int, x: Scale, y: Scale, *, width: float, steps
     )
     return group(
         "series",
-        element("path", class_=f"line {kind}{dashed}", d=path, stroke_width=width),
+        element("path", class_=f"line {kind}{dashed}", d=path, stroke_width=_width(place, count)),
         element("path", class_=f"{kind}", d=spread) if spread else "",
         *marks,
         title=told,
@@ -181,10 +197,12 @@ def timeline(drawn: Timeline) -> str:
             left, width = x.at(span.start), x.at(span.end) - x.at(span.start)
             bar = rect(left, top, max(1.0, width - 1), LANE_BAR, f"t{colour(span.kind)}", 2)
             inside = label(
-                span.label, left + width / 2, top + 16, width, anchor="middle", class_="inside"
-            )
+                span.label, left + width / 2, top + 16, width, anchor="middle", class_="inside",
+                size=LANE_LABEL,
+            )  # fmt: skip
             told = f"{span.label}: {plain_number(span.start)} to {plain_number(span.end)}"
-            parts.append(group("span", bar, inside if width > 14 else "", title=told))
+            fits = width_of(span.label, LANE_LABEL) < width
+            parts.append(group("span", bar, inside if fits else "", title=told))
     return chart(drawn.title, x_axis(x, drawn.x, height), *parts, height=height)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.experiments.rop_trials import Cell
+from headway.experiments.overload.trials import Cell
 from headway.report.panels import axes, panels_svg, styled
 from headway.report.svg import element, group, label, number
 from headway.report.text import width_of

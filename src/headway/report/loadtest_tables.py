@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from headway.experiments.rop_trials import Cell
+from headway.experiments.overload.trials import Cell
 from headway.report.plan_tables import Table
 from headway.report.words import sign
 

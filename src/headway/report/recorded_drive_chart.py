@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.experiments.collision.encounters import STOPPING_TIME
-from headway.experiments.recorded_drive import CarAhead
+from headway.experiments.recorded.car_ahead import CarAhead
 from headway.report.panels import panels_svg, styled
 from headway.report.svg import element, label, number
 

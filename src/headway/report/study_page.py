@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from headway.experiments.findings import (
     BarChart,
     BoxPlot,
+    Chart,
     Claim,
     Grid,
     LineChart,
     Picture,
-    Timeline,
+    TrackMap,
     Verdict,
 )
 from headway.experiments.reproduce import Reproduced
@@ -21,6 +22,7 @@ from headway.report.charts import bar_chart, box_plot, line_chart, timeline
 from headway.report.html import escaped, page
 from headway.report.study_style import STUDY_CSS
 from headway.report.study_tables import duration, figures, tally
+from headway.report.track_chart import track_map
 
 MARKS = {
     Verdict.EQUAL: ("=", "equal"),
@@ -48,6 +50,7 @@ def study_page(found: Sequence[Reproduced], command: str, *, quick: bool) -> str
         + "</p>",
         _tally(found),
         _glance(found),
+        _differences(found),
         *(_paper(paper, [one for one in found if one.study.paper is paper]) for paper in Paper),
     ]
     return page(title, body, css=CHART_CSS + STUDY_CSS)
@@ -58,9 +61,11 @@ def _tally(found: Sequence[Reproduced]) -> str:
         f'<li class="{MARKS[verdict][1]}"><b>{count}</b> {escaped(verdict.value)}</li>'
         for verdict, count in tally(found).items()
     )
-    failed = sum(one.findings is None for one in found)
+    failed = sum(bool(one.failed) for one in found)
     broken = f'<li class="differs"><b>{failed}</b> failed</li>' if failed else ""
-    return f'<ul class="tally">{counts}{broken}</ul>'
+    lacking = sum(one.lacks is not None for one in found)
+    absent = f'<li class="lacking"><b>{lacking}</b> not run here</li>' if lacking else ""
+    return f'<ul class="tally">{counts}{broken}{absent}</ul>'
 
 
 def _glance(found: Sequence[Reproduced]) -> str:
@@ -75,16 +80,34 @@ def _glance(found: Sequence[Reproduced]) -> str:
                 for place, claim in enumerate(one.findings.claims)
             )
             if one.findings
-            else '<span class="mark differs">!</span>'
+            else f'<a class="mark {"lacking" if one.lacks else "differs"}" '
+            f'href="#{one.study.name}">{"not run here" if one.lacks else "!"}</a>'
         )
         lines.append(
             f'<tr><th scope="row"><a href="#{one.study.name}">{escaped(one.study.name)}</a></th>'
             f"<td>{escaped(figures(one.study))}</td><td>{marks}</td></tr>"
         )
     return (
-        '<nav class="glance" aria-label="all verdicts"><table><thead><tr><th>study</th>'
+        '<nav class="glance" id="all" aria-label="all verdicts"><table><thead><tr><th>study</th>'
         f"<th>shows</th><th>verdicts</th></tr></thead><tbody>{''.join(lines)}</tbody></table></nav>"
     )
+
+
+def _differences(found: Sequence[Reproduced]) -> str:
+    """What differs is what a reader asks for first: all of it in one place, with the reasons."""
+    lines = "".join(
+        f'<li><a href="#{one.study.name}-{place}">{escaped(one.study.name)}, '
+        f"{escaped(claim.figure)}</a>: published {escaped(claim.published)}; ours "
+        f"{escaped(claim.ours)}. <em>Why:</em> {escaped(claim.why.rstrip('.'))}.</li>"
+        for one in found
+        if one.findings
+        for place, claim in enumerate(one.findings.claims)
+        if claim.verdict is Verdict.DIFFERS
+    )
+    if not lines:
+        return ""
+    title = "Where ours differ, and why"
+    return f'<section class="differences"><h2>{title}</h2><ol>{lines}</ol></section>'
 
 
 def _paper(paper: Paper, found: Sequence[Reproduced]) -> str:
@@ -99,8 +122,11 @@ def _study(one: Reproduced) -> str:
     head = (
         f'<section class="study" id="{study.name}"><h3>{escaped(study.title)}</h3>'
         f'<p class="muted">{escaped(figures(study))} · <code>headway reproduce {study.name}</code>'
-        f" · {seed} · {one.cells:,} cells · about {duration(study.seconds)}</p>"
+        f" · {seed} · {one.cells:,} cells · about {duration(study.seconds)} · "
+        '<a href="#all">all verdicts</a></p>'
     )
+    if one.lacks:
+        return f'{head}<p class="lacking">Not run here: {escaped(one.lacks)}</p></section>'
     if one.findings is None:
         told = "".join(
             f"<li><code>{escaped(cell.cell)}</code>: {escaped(cell.error)}</li>"
@@ -142,7 +168,7 @@ def _picture(picture: Picture) -> str:
     )
 
 
-def svg_of(picture: LineChart | BarChart | BoxPlot | Timeline) -> str:
+def svg_of(picture: Chart) -> str:
     """The drawing of a picture that is no table."""
     if isinstance(picture, LineChart):
         return line_chart(picture)
@@ -150,6 +176,8 @@ def svg_of(picture: LineChart | BarChart | BoxPlot | Timeline) -> str:
         return bar_chart(picture)
     if isinstance(picture, BoxPlot):
         return box_plot(picture)
+    if isinstance(picture, TrackMap):
+        return track_map(picture)
     return timeline(picture)
 
 

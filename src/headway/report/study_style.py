@@ -11,6 +11,8 @@ STUDY_CSS = """
 .equal{--tone:var(--equal);--back:var(--equal-back)}.same{--tone:var(--same);--back:var(--same-back)}
 .differs{--tone:var(--differs);--back:var(--differs-back)}
 .beyond{--tone:var(--beyond);--back:var(--beyond-back)}
+.lacking{--tone:var(--muted);--back:var(--card)}
+.differences li{margin:.45rem 0;max-width:80ch}
 .tally{display:flex;flex-wrap:wrap;gap:.6rem;padding:0;list-style:none}
 .tally li{padding:.5rem .9rem;border-radius:8px;background:var(--back);color:var(--tone)}
 .tally b{font-size:1.6rem;margin-right:.35rem}

@@ -19,11 +19,15 @@ def studies(listed: Sequence[Study]) -> Table:
         title="Studies",
         headers=["name", "paper", "shows", "takes about", "what"],
         rows=[
-            [study.name, study.paper.value, figures(study), duration(study.seconds), study.title]
+            [study.name, study.paper.value, figures(study), _expected(study), study.title]
             for study in listed
         ],
         numeric=(3,),
     )
+
+
+def _expected(study: Study) -> str:
+    return "cannot run here" if study.lacks() else duration(study.seconds)
 
 
 def verdicts(found: Sequence[Reproduced]) -> Table:
@@ -31,7 +35,8 @@ def verdicts(found: Sequence[Reproduced]) -> Table:
     rows: list[list[str]] = []
     for one in found:
         if one.findings is None:
-            rows.append([one.study.name, figures(one.study), NONE, NONE, "a cell failed"])
+            told = "not run here" if one.lacks else "a cell failed"
+            rows.append([one.study.name, figures(one.study), NONE, NONE, told])
             continue
         rows += [
             [one.study.name, claim.figure, claim.published, claim.ours, claim.verdict.value]
@@ -41,11 +46,40 @@ def verdicts(found: Sequence[Reproduced]) -> Table:
     return Table(title="Claims", headers=headers, rows=rows)
 
 
+def overview(found: Sequence[Reproduced]) -> Table:
+    """One row for each study: how many of its claims got each verdict."""
+    rows = []
+    for one in found:
+        counts = tally([one])
+        told = [str(counts.get(verdict, "")) for verdict in Verdict]
+        if one.findings is None:
+            told[-1] = "not run here" if one.lacks else "a cell failed"
+        rows.append([one.study.name, figures(one.study), *told])
+    headers = ["study", "shows", *(verdict.value for verdict in Verdict)]
+    return Table(title="Studies", headers=headers, rows=rows, numeric=tuple(range(2, 6)))
+
+
+def differences(found: Sequence[Reproduced]) -> Table:
+    """The claims that differ, with the reason."""
+    return Table(
+        title="What differs, and why",
+        headers=["study", "where", "published", "ours", "why"],
+        rows=[
+            [one.study.name, claim.figure, claim.published, claim.ours, claim.why]
+            for one in found
+            if one.findings
+            for claim in one.findings.claims
+            if claim.verdict is Verdict.DIFFERS
+        ],
+    )
+
+
 def summary(found: Sequence[Reproduced]) -> str:
     """The count of each verdict in one line."""
     counts = tally(found)
-    failed = sum(one.findings is None for one in found)
+    failed = sum(bool(one.failed) for one in found)
     told = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
+    told += "".join(f"; {one.study.name} not run here: {one.lacks}" for one in found if one.lacks)
     if failed:
         return f"{BROKEN} {failed} studies have cells that failed; the others: {told or NONE}"
     return f"{KEPT} {told}"
@@ -66,6 +100,7 @@ def described(study: Study) -> dict[str, Any]:
         "title": study.title,
         "seconds": study.seconds,
         "seed": study.seed,
+        "lacks": study.lacks(),
     }
 
 
@@ -75,6 +110,7 @@ def data(found: Sequence[Reproduced]) -> list[dict[str, Any]]:
         {
             **described(one.study),
             "cells": one.cells,
+            "lacks": one.lacks,
             "failed": [asdict(cell) for cell in one.failed],
             "claims": [asdict(claim) for claim in one.findings.claims] if one.findings else None,
         }

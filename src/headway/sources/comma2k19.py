@@ -1,4 +1,5 @@
-"""A segment of the public data set comma2k19 (MIT): GNSS, CAN speed and a reference trajectory.
+"""A segment of the public data set comma2k19 (MIT): GNSS, CAN speed, the radar's
+tracks as the data set decodes them, and a reference trajectory.
 
 Every signal is a pair of NumPy files without an ending, ``t`` (seconds since boot) and ``value``.
 The arrays come out on a local map: metres east and north of the reference's first position, times
@@ -54,6 +55,19 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class RadarTracks:
+    """One row for each track and cycle: metres forward and to the left of the car (with what the
+    data set adds), and the relative speed (m/s; negative when the distance shrinks)."""
+
+    seconds: Array
+    forward: Array
+    left: Array
+    opening: Array
+    track: Array
+    """the CAN address of its frame"""
+
+
+@dataclass(frozen=True)
 class Segment:
     """One minute of driving."""
 
@@ -64,29 +78,49 @@ class Segment:
 
 def load_segment(directory: Path) -> Segment:
     """Reads the directory that holds ``global_pose`` and ``processed_log``."""
-    pose, log = directory / "global_pose", directory / "processed_log"
-    ecef = _load(pose / "frame_positions", columns=3)
+    pose = directory / "global_pose"
+    frame_times = _load(pose / "frame_times")
+    ecef = _load(pose / "frame_positions", columns=3, rows=len(frame_times))
     origin = ecef[0]
-    fixes = _load(log / "GNSS/live_gnss_ublox/value", columns=6)
+    velocity: Array = (
+        _load(pose / "frame_velocities", columns=3, rows=len(frame_times)) @ east_north_up(origin).T
+    )
+    fix_times, fixes = _signal(directory, "GNSS/live_gnss_ublox", columns=6)
     fix_positions = geodetic_to_ecef(fixes[:, 0], fixes[:, 1], fixes[:, 4])
-    velocity: Array = _load(pose / "frame_velocities", columns=3) @ east_north_up(origin).T
+    speed_times, speed = _signal(directory, "CAN/speed", columns=1)
     return Segment(
         gnss=Gnss(
-            times=_microseconds(_load(log / "GNSS/live_gnss_ublox/t")),
+            times=_microseconds(fix_times),
             position=ecef_to_local(fix_positions, origin)[:, :2],
             speed=fixes[:, 2],
             bearing=fixes[:, 5],
         ),
-        speed=SpeedSensor(
-            times=_microseconds(_load(log / "CAN/speed/t")),
-            speed=_load(log / "CAN/speed/value", columns=1)[:, 0],
-        ),
+        speed=SpeedSensor(times=_microseconds(speed_times), speed=speed[:, 0]),
         reference=Reference(
-            times=_microseconds(_load(pose / "frame_times")),
+            times=_microseconds(frame_times),
             position=ecef_to_local(ecef, origin)[:, :2],
             velocity=velocity[:, :2],
         ),
     )
+
+
+def load_radar(directory: Path) -> RadarTracks:
+    """The radar of a segment in the data set's own decoding."""
+    seconds, values = _signal(directory, "CAN/radar", columns=7)
+    return RadarTracks(
+        seconds=seconds,
+        forward=values[:, 0],
+        left=values[:, 1],
+        opening=values[:, 2],
+        track=values[:, 5],
+    )
+
+
+def _signal(directory: Path, name: str, columns: int) -> tuple[Array, Array]:
+    """Times in seconds, and a row of values for each."""
+    folder = directory / "processed_log" / name
+    times = _load(folder / "t")
+    return times, _load(folder / "value", columns=columns, rows=len(times))
 
 
 def _microseconds(seconds: Array) -> Times:
@@ -94,19 +128,20 @@ def _microseconds(seconds: Array) -> Times:
     return times
 
 
-def _load(path: Path, columns: int | None = None) -> Array:
-    """A numeric array; never runs code from the file (``allow_pickle=False``)."""
+def _load(path: Path, columns: int | None = None, rows: int | None = None) -> Array:
+    """A numeric array, not empty; never runs code from the file (``allow_pickle=False``)."""
     try:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise FileError(Problem(f"{path} is not a readable NumPy file", got=str(error))) from error
     fits = array.ndim == 1 if columns is None else array.ndim == 2 and array.shape[1] == columns
-    if not fits or array.dtype.kind != "f":
+    if not fits or array.dtype.kind != "f" or len(array) != (rows or len(array) or 1):
+        lines = f"{rows} rows" if rows else "at least one row"
         raise FileError(
             Problem(
                 f"{path} does not hold the signal it should",
                 got=f"an array of {array.dtype} with shape {array.shape}",
-                want=f"expected floats with {columns or 'no'} columns",
+                want=f"expected floats with {columns or 'no'} columns and {lines}",
             )
         )
     floats: Array = array.astype(np.float64)

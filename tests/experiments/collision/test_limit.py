@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.experiments.collision.drives import app, short_drive
 
-from headway.experiments.collision.limit import first_miss, largest, largest_limit
+from headway.experiments.collision.limit import (
+    STEP,
+    busiest_window,
+    first_miss,
+    largest,
+    largest_limit,
+)
 from headway.experiments.collision.measured import measure
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import run_trial
@@ -46,3 +52,13 @@ def test_the_limit_is_kept_and_one_step_more_is_not() -> None:
     assert found.late
     assert not first_miss(app(), short_drive(), replace(setting, shed=found.rate))
     assert first_miss(app(), short_drive(), replace(setting, shed=found.rate + 10)) == found.late
+
+
+def test_nothing_is_shed_from_the_busiest_window_on() -> None:
+    """Larger limits need not be run."""
+    most = busiest_window(short_drive())
+    shed = [
+        run_trial(app(), short_drive(), Setting(shed=steps * STEP)).result.summary().shed
+        for steps in (most - 1, most)
+    ]
+    assert shed[0] > 0 == shed[1]

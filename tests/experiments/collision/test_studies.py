@@ -1,36 +1,15 @@
-"""The collision-warning studies on a short drive: cells run alone, their rows are understood."""
+"""The collision-warning studies: the rows of the quick run are understood."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from tests.experiments.quick_run import QuickRun
 
-import pytest
-from tests.experiments.collision.drives import SHORT
-
-from headway.experiments.collision import cells
+from headway.experiments.collision.error_rows import mean_error
 from headway.experiments.collision.vehicles import THREE_NODES
 from headway.experiments.findings import Verdict
+from headway.experiments.rows import number
 from headway.experiments.studies import crashes, output1_latency, position_error, v2v_rates
-from headway.experiments.study import Row, Study, works_of
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _short_drive() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cells, "SCENARIO", SHORT)
-        forget()
-        yield
-    forget()
-
-
-def forget() -> None:
-    cells.drive.cache_clear()
-    cells.driven.cache_clear()
-
-
-def first_cell(study: Study) -> list[Row]:
-    """What it gives; runs that studies share are run once."""
-    return list(study.run(works_of(study, quick=True)[0].parameters()))
+from headway.experiments.study import Row
 
 
 def test_grids_are_as_large_as_the_papers() -> None:
@@ -46,35 +25,26 @@ def test_grids_are_as_large_as_the_papers() -> None:
     assert len(limits) == 200
 
 
-def test_cells_give_the_same_rows_again() -> None:
-    first = first_cell(output1_latency.STUDY)
-    forget()
-    assert first_cell(output1_latency.STUDY) == first
-
-
-def test_crashes() -> None:
-    found = crashes.analyse(first_cell(crashes.STUDY))
+def test_crashes(quick_run: QuickRun) -> None:
+    found = quick_run.findings("crashes")
     verdicts = {claim.published: claim.verdict for claim in found.claims}
     assert verdicts["every car is hit without V2V"] is Verdict.SAME
     assert verdicts["no crash under EDF at the rate it takes without a miss"] is Verdict.SAME
     assert len(found.pictures) == 4
 
 
-def test_the_longest_latencies() -> None:
-    rows = first_cell(output1_latency.STUDY)
+def test_the_longest_latencies(quick_run: QuickRun) -> None:
+    rows = quick_run.rows("output1-latency")
     assert output1_latency.reduction(rows, output1_latency.LIMITS[-1]) > 0.3
     assert len(output1_latency.analyse(rows).claims) == len(output1_latency.LIMITS)
 
 
-def test_position_errors() -> None:
-    rows = first_cell(position_error.STUDY)
-    best = position_error.mean_error(rows, position_error.BEST.label)
-    assert best < position_error.mean_error(rows, position_error.UNFUSED) / 3
-    for drift in position_error.DRIFTS:
-        rows += position_error.run({"trial": 0, "drift": drift})
-    found = position_error.analyse(rows)
-    assert [claim.figure for claim in found.claims] == ["figure 21"] * 5
-    gains = [row["raw"] / row["fused"] for row in rows if "drift" in row]  # type: ignore[operator]
+def test_position_errors(quick_run: QuickRun) -> None:
+    rows = quick_run.rows("position-error")
+    best = mean_error(rows, position_error.BEST.label)
+    assert best < mean_error(rows, position_error.UNFUSED) / 3
+    gains = [number(row, "raw") / number(row, "fused") for row in rows if row["drift"] is not None]
+    assert len(gains) == len(position_error.DRIFTS)
     assert gains == sorted(gains, reverse=True)
 
 

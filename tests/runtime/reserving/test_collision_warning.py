@@ -6,7 +6,7 @@ import pytest
 from tests.cli.invoke import STUDY
 
 from headway.compile import compile_query
-from headway.experiments.rop_crossing import RADIO, Crossing, crowded, radio_load, run_one
+from headway.experiments.overload.crossing import RADIO, Crossing, crowded, radio_load, run_one
 from headway.files import load_query, load_vehicle
 from headway.model.plan import Plan
 

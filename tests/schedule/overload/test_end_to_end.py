@@ -12,8 +12,8 @@ from tests.cli.invoke import STUDY, headway
 from tests.schedule.overload.support import MS
 
 from headway.errors import TaskSetError
-from headway.experiments.rop_paths import END_TO_END, EVERYBODY, draw_path_jobs, run_path_trial
-from headway.experiments.rop_trials import generator
+from headway.experiments.overload.paths import END_TO_END, EVERYBODY, draw_path_jobs, run_path_trial
+from headway.experiments.overload.trials import generator
 from headway.model.taskset import FULL, Kind
 from headway.schedule.overload.distributed import Path as NodePath
 from headway.schedule.overload.distributed import Stage

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from itertools import pairwise
 
-from headway.experiments import rop_hard_tasks, rop_policies
-from headway.experiments.rop_trials import Cell, Row, analyse
+from headway.experiments.overload import hard_tasks as rop_hard_tasks
+from headway.experiments.overload import policies as rop_policies
+from headway.experiments.overload.trials import Cell, Row, analyse
 from headway.model.time import MILLISECOND
 from headway.schedule.online import OVERLOAD_POLICIES
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from tests.schedule.static.random_cases import Case, cases
 
 from headway.errors import EnvironmentMissing
-from headway.experiments import hvlb_optimum
-from headway.experiments.random_graphs import figure_2, random_graph
-from headway.experiments.random_shape import Shape
+from headway.experiments.hvlb import optimum as hvlb_optimum
+from headway.experiments.hvlb.random_graphs import figure_2, random_graph
+from headway.experiments.hvlb.random_shape import Shape
 from headway.model.static_network import Link, Network, Processor, Switch, Switching
 from headway.model.taskgraph import Edge, Task, TaskGraph
 from headway.schedule.static import ExactAlpha, Instance, Options, violations

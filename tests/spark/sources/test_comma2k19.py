@@ -12,6 +12,7 @@ from tests.contract.recordings import Answer, comparable
 
 import headway as hw
 from headway.compile import compile_query
+from headway.experiments.recorded.segment import dbc_of, segment_directory
 from headway.model.plan import Plan
 from headway.model.time import MICROSECOND
 from headway.runtime.engine import Engine
@@ -28,10 +29,10 @@ from headway.spark.sources.quarantine import Quarantine
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-DATA = Path(__file__).parents[4] / "shared" / "data" / "comma2k19"
-RADAR_DBC = DATA / "toyota_adas.dbc"
-LOG = DATA / "segment" / "processed_log" / "CAN"
-pytestmark = pytest.mark.skipif(not LOG.is_dir(), reason=f"no recording at {DATA}")
+SEGMENT = segment_directory()
+RADAR_DBC = dbc_of(SEGMENT)
+LOG = SEGMENT / "processed_log" / "CAN"
+pytestmark = pytest.mark.skipif(not LOG.is_dir(), reason=f"no recording at {SEGMENT}")
 pytest.importorskip("cantools", reason="cantools is not installed")
 
 WHEELS_DBC = """VERSION ""

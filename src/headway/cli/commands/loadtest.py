@@ -16,8 +16,8 @@ from headway.cli.load_trials import PathTrials, SetTrials, Trials
 from headway.cli.outputs import write_bytes, write_files
 from headway.cli.progress import progress
 from headway.cli.screen import heading, sentence, show, table, write
-from headway.experiments.rop_paths import KNOWN
-from headway.experiments.rop_trials import Cell, Row, analyse, to_table
+from headway.experiments.overload.paths import KNOWN
+from headway.experiments.overload.trials import Cell, Row, analyse, to_table
 from headway.model.time import MILLISECOND
 from headway.report.loadtest_chart import misses_svg
 from headway.report.loadtest_tables import misses, plain, verdict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,22 +12,29 @@ from typing import Annotated, Any
 import typer
 
 from headway.cli.exit_codes import ExitCode
-from headway.cli.outputs import write_files
-from headway.cli.progress import progress
+from headway.cli.outputs import write_bytes, write_files
+from headway.cli.progress import weighted_progress
 from headway.cli.screen import heading, sentence, show, table, write, write_problem
+from headway.errors import EnvironmentMissing
 from headway.experiments.cell_store import CellStore
 from headway.experiments.reproduce import Reproduced, Reproduction, prepare
 from headway.experiments.reproduce import reproduce as run_studies
 from headway.experiments.run_cells import run_here, run_on_spark
 from headway.experiments.studies import STUDIES, study_named
-from headway.experiments.study import Study
+from headway.experiments.study import CellWork, Study
+from headway.experiments.timings import add_timings
 from headway.report import study_tables
+from headway.report.study_markdown import study_markdown
 from headway.report.study_page import study_page
+from headway.report.study_pictures import check_png, pngs
 from headway.spark.masters import check_master, is_local
 from headway.spark.session import owned_session
 from headway.spark.submit import ship
 
-REPORT, VERDICTS = "report.html", "verdicts.json"
+REPORT, VERDICTS, TABLES, PICTURES = "report.html", "verdicts.json", "verdicts.md", "pictures"
+
+FEW = 3
+"""studies whose claims are all shown on the screen; of more, only what differs is"""
 
 
 def reproduce(
@@ -50,6 +57,9 @@ def reproduce(
     force: Annotated[
         bool, typer.Option("--force", help="throw away cells computed by another version")
     ] = False,
+    png: Annotated[
+        bool, typer.Option("--png", help="write every picture as PNG, too, into DIR/pictures")
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="print the verdicts as JSON instead of tables")
     ] = False,
@@ -64,8 +74,11 @@ def reproduce(
     The cells of all studies run as one Spark job. A finished cell is kept: after a kill, the same
     command goes on where it stopped, and the rows are the same, byte for byte.
 
-    Writes report.html (one file, no network needed), verdicts.json, and for each study
-    rows.parquet.
+    Writes report.html (one file, no network needed), verdicts.json, verdicts.md, timings.json
+    (seconds of computing for each study), and for each study rows.parquet.
+
+    A study may need what is not part of Headway, such as a recorded drive: `all` goes on without
+    it and says what it lacks.
 
     Exit code: 0 fine, 1 a cell failed, 2 bad input.
     """
@@ -75,13 +88,22 @@ def reproduce(
         return
     if not plain:
         check_master(master)
+    if png:
+        check_png()
     store = CellStore(out.absolute())
     store.open(force=force)
-    found = _run(prepare(store, studies, quick=quick), master, plain=plain, shown=not json)
+    reproduction = prepare(store, studies, quick=quick)
+    if "all" not in (names or ["all"]):
+        _refuse(reproduction.lacking)
+    found = _run(reproduction, master, plain=plain, shown=not json)
     command = "headway reproduce " + " ".join(names or ["all"]) + (" --quick" if quick else "")
     verdicts = json_format.dumps(study_tables.data(found), indent=2, ensure_ascii=False) + "\n"
     page = study_page(found, command, quick=quick)
-    write_files(out, {REPORT: page, VERDICTS: verdicts})
+    written = {REPORT: page, VERDICTS: verdicts, TABLES: study_markdown(found, command)}
+    write_files(out, written)
+    add_timings(out, found)
+    if png:
+        write_bytes(out / PICTURES, pngs(found))
     if json:
         write(verdicts)
     else:
@@ -99,9 +121,22 @@ def _chosen(names: Sequence[str]) -> list[Study]:
     return [study_named(name) for name in dict.fromkeys(names)]
 
 
+def _refuse(lacking: Mapping[str, str]) -> None:
+    """What was asked for by name must be run."""
+    if lacking:
+        raise EnvironmentMissing(
+            "\n".join(f"study {name}: {lack}" for name, lack in lacking.items())
+        )
+
+
 def _run(reproduction: Reproduction, master: str, *, plain: bool, shown: bool) -> list[Reproduced]:
     count = len(reproduction.missing)
-    with progress(count, shown=shown, unit="cells", step=1) as advance:
+    total = sum(reproduction.seconds[work.study] for work in reproduction.missing)
+    with weighted_progress(total, count, shown=shown, unit="cells") as advanced:
+
+        def advance(work: CellWork) -> None:
+            advanced(reproduction.seconds[work.study], work.study)
+
         if plain or not count:
             return run_studies(reproduction, run_here, advance)
         with (
@@ -129,5 +164,9 @@ def _list(studies: Sequence[Study], *, json: bool) -> None:
 
 def _explained(found: Sequence[Reproduced], out: Path) -> list[Any]:
     parts: list[Any] = [heading("The papers' figures and tables, ours beside theirs")]
-    parts += [table(study_tables.verdicts(found)), sentence(study_tables.summary(found))]
-    return [*parts, f"wrote {out / REPORT}"]
+    if len(found) <= FEW:
+        tables = [study_tables.verdicts(found)]
+    else:
+        tables = [study_tables.overview(found), study_tables.differences(found)]
+    parts += [table(one) for one in tables if one.rows]
+    return [*parts, sentence(study_tables.summary(found)), f"wrote {out / REPORT}"]

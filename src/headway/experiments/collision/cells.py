@@ -14,7 +14,7 @@ from headway.world.recording import DriveRecording, record
 from headway.world.scenario import Scenario
 from headway.world.sensors import SensorModel
 
-TRIALS, QUICK_TRIALS = 100, 4
+TRIALS, QUICK_TRIALS = 100, 2
 SEED = 1
 """of the traffic; a trial's number is the seed of its phases, noise and losses"""
 SCENARIO = Scenario(seed=SEED)

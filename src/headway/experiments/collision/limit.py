@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
-from headway.experiments.collision.application import SHED_WINDOW, Application, plan_for
+import numpy as np
+import pyarrow as pa
+
+from headway.experiments.collision.application import RADIO, SHED_WINDOW, Application, plan_for
 from headway.experiments.collision.measured import WEIGHTS
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import arrivals
@@ -62,9 +66,14 @@ def largest_limit(
 ) -> Limit:
     """``setting`` but for its limit; most V2V tuples that pass without a miss in this drive."""
     stopped: dict[int, str] = {}
+    all_pass = busiest_window(recording)
+
+    @cache
+    def late_at(steps: int) -> str:
+        return first_miss(application, recording, replace(setting, shed=steps * STEP))
 
     def kept(steps: int) -> bool:
-        late = first_miss(application, recording, replace(setting, shed=steps * STEP))
+        late = late_at(min(steps, all_pass))
         if late:
             stopped[steps] = late
         return not late
@@ -76,6 +85,14 @@ def largest_limit(
         late=stopped.get(steps + 1, ""),
         kept_without_v2v=steps > 0 or not first_miss(application, recording, silent),
     )
+
+
+def busiest_window(recording: DriveRecording) -> int:
+    """The most V2V tuples in a window of the load shedder, at least 1: no limit of so many or more
+    sheds any, so that all of those give one and the same run."""
+    arrived = recording.streams[RADIO].column("arrived_at").cast(pa.int64()).to_numpy()
+    _, counts = np.unique(arrived * MICROSECOND // SHED_WINDOW, return_counts=True)
+    return int(counts.max(initial=1))
 
 
 def largest(holds: Callable[[int], bool], most: int) -> int:

@@ -6,12 +6,11 @@ first-order Gauss-Markov process with the same standard deviation and a given ti
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import exp, sqrt
 
 import numpy as np
-import pyarrow as pa
 
+from headway.experiments.collision.changed import changed, sensed_at
 from headway.experiments.collision.positions import Metres
 from headway.experiments.collision.trial import true_places
 from headway.world.recording import OWN_ID, DriveRecording
@@ -23,17 +22,11 @@ _DRIFT = 2_100
 
 def with_slow_gps(recording: DriveRecording, seconds: float, trial: int) -> DriveRecording:
     """Our car's fixes only; V2V stays. ``seconds`` is the time constant, 0 for none."""
-    fixes = recording.streams["gps"]
-    sensed = fixes.column("timestamp").cast(pa.int64()).to_numpy() - recording.begin
+    sensed = sensed_at(recording, "gps")
     truth = true_places(recording, np.full(len(sensed), OWN_ID), sensed)
     random = np.random.default_rng([recording.traffic.seed, trial, _DRIFT])
-    for name, true, error in zip(
-        ("x", "y"), truth, _errors(len(sensed), seconds, random), strict=True
-    ):
-        place = fixes.schema.get_field_index(name)
-        field = fixes.schema.field(name)
-        fixes = fixes.set_column(place, field, pa.array(true + error).cast(field.type, safe=False))
-    return replace(recording, streams={**recording.streams, "gps": fixes})
+    errors = _errors(len(sensed), seconds, random)
+    return changed(recording, "gps", {"x": truth[0] + errors[0], "y": truth[1] + errors[1]})
 
 
 def _errors(fixes: int, seconds: float, random: np.random.Generator) -> Metres:

@@ -24,9 +24,11 @@ from headway.experiments.studies import (
     position_error,
     precision,
     queue_failures,
+    recorded_drive,
     schedule_lengths,
     sedf_example,
     tasks,
+    tracking,
     v2v_rates,
 )
 from headway.experiments.study import Study
@@ -43,6 +45,7 @@ STUDIES: dict[str, Study] = {
         output1_latency.STUDY,
         v2v_rates.STUDY,
         crashes.STUDY,
+        tracking.STUDY,
         position_error.STUDY,
         # ROP-EDF
         er_edf_example.STUDY,
@@ -63,6 +66,7 @@ STUDIES: dict[str, Study] = {
         across_nodes.STUDY,
         cores.STUDY,
         automatic_batches.STUDY,
+        recorded_drive.STUDY,
     )
 }
 """by name, in the order of the report"""

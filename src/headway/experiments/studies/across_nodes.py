@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from headway.experiments import rop_across_nodes as across
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, beyond
+from headway.experiments.overload import across_nodes as across
 from headway.experiments.rows import Sample, blocks, grouped, number, sample, where, whole
 from headway.experiments.study import Cell, Paper, Row, Study
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from headway.experiments import rop_policies
 from headway.experiments.findings import BarChart, Claim, Findings, stated
-from headway.experiments.rop_rows import POLICY_NAMES, kept, trials
-from headway.experiments.rop_trials import Cell as Mean
-from headway.experiments.rop_trials import analyse as means_of
-from headway.experiments.rop_trials import run_trial
+from headway.experiments.overload import policies as rop_policies
+from headway.experiments.overload.rows import POLICY_NAMES, kept, trials
+from headway.experiments.overload.trials import Cell as Mean
+from headway.experiments.overload.trials import analyse as means_of
+from headway.experiments.overload.trials import run_trial
 from headway.experiments.rows import span, whole
 from headway.experiments.study import Cell, Paper, Row, Study
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from headway.compile.judge.batches import batch_budget
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, beyond
-from headway.experiments.random_trains import Train, plan_of
 from headway.experiments.rows import Sample, sample, values, where, whole
+from headway.experiments.sedf.random_trains import Train, plan_of
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.model.arrival import Rate
 from headway.model.plan import Plan

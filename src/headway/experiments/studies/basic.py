@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from headway.experiments import basic_study
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, stated
+from headway.experiments.sedf import basic as basic_study
 from headway.experiments.study import Cell, Paper, Row, Study
 
 MARGIN = 0.1

@@ -15,8 +15,8 @@ from headway.experiments.findings import (
     Series,
     beyond,
 )
-from headway.experiments.random_trains import Train, arrivals_at_load, plan_of
 from headway.experiments.rows import Sample, number, sample, values, where, whole
+from headway.experiments.sedf.random_trains import Train, arrivals_at_load, plan_of
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.model.arrival import Rate
 from headway.model.time import MICROSECOND, MILLISECOND, SECOND
@@ -31,7 +31,7 @@ LOADS = (0.5, 0.7, 0.8, 0.9, 1.0, 1.1)
 TRAINS = 12
 DECISION_COST, PREEMPTION_COST = 2 * MICROSECOND, 2_600
 TRIALS, DURATION_MS = 20, 400
-QUICK_LOADS, QUICK_TRIALS, QUICK_DURATION_MS = (0.7, 0.9, 1.1), 3, 200
+QUICK_LOADS, QUICK_TRIALS, QUICK_DURATION_MS = (0.7, 0.9, 1.1), 2, 200
 WAYS = {
     "global": ("s-edf", False, "S-EDF, one queue"),
     "partitioned": ("s-edf", True, "S-EDF, a core for each train"),

@@ -159,7 +159,7 @@ def _seen(meetings: Sequence[Row]) -> Claim:
 STUDY = Study(
     name="crashes",
     paper=Paper.AEDSMS,
-    figures=("figure 18", "figure 19", "section 6.4"),
+    figures=("figure 18", "figure 19", "S-EDF figure 18", "crash rates"),
     title="Detections and crashes",
     seconds=700,
     cells=cells,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.experiments import er_edf_example as example
-from headway.experiments.er_edf_noted import NotedErEdf
 from headway.experiments.findings import Claim, Findings, Span, Timeline, numbers
+from headway.experiments.overload import er_edf_example as example
+from headway.experiments.overload.er_edf_noted import NotedErEdf
 from headway.experiments.rows import flag, number, text, where
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.model.taskset import FULL, Kind

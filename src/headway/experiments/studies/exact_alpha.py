@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.experiments import hvlb_alpha
 from headway.experiments.findings import (
     Claim,
     Findings,
@@ -13,12 +12,13 @@ from headway.experiments.findings import (
     Series,
     beyond,
 )
+from headway.experiments.hvlb import alpha as hvlb_alpha
 from headway.experiments.rows import blocks, distinct, number, sample, values, where, whole
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.schedule.static import GridAlpha
 
 FIGURE = "exact α"
-BLOCK, QUICK_GRAPHS = 10, 20
+BLOCK, QUICK_GRAPHS = 10, 10
 GRID_PASSES = int(GridAlpha().last / GridAlpha().step) + 1
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from headway.experiments import rop_hard_tasks
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, stated
-from headway.experiments.rop_rows import POLICY_NAMES, kept, trials
-from headway.experiments.rop_trials import run_trial
+from headway.experiments.overload import hard_tasks as rop_hard_tasks
+from headway.experiments.overload.rows import POLICY_NAMES, kept, trials
+from headway.experiments.overload.trials import run_trial
 from headway.experiments.rows import Sample, blocks, sample, whole
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.model.time import MILLISECOND

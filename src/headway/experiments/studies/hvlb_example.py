@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from headway.experiments import hvlb_example as example
 from headway.experiments.findings import (
     Claim,
     Findings,
@@ -17,6 +16,7 @@ from headway.experiments.findings import (
     Timeline,
     numbers,
 )
+from headway.experiments.hvlb import example
 from headway.experiments.rows import number, text, where
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.model.static_schedule import Schedule

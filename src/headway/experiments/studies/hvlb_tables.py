@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from headway.experiments import hvlb_example as example
 from headway.experiments.findings import NO_REASON, Claim, Findings, Grid, numbers
+from headway.experiments.hvlb import example
 from headway.experiments.rows import number, text, where
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.schedule.static import Options

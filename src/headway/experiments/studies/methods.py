@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.experiments import overload_questions as asked
-from headway.experiments.er_edf_noted import NotedErEdf
 from headway.experiments.findings import NO_REASON, BarChart, Claim, Findings, Grid, stated
-from headway.experiments.rop_rows import POLICY_NAMES
+from headway.experiments.overload import questions as asked
+from headway.experiments.overload.er_edf_noted import NotedErEdf
+from headway.experiments.overload.rows import POLICY_NAMES
 from headway.experiments.rows import blocks, text, where, whole
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.schedule.online import overload_policy_named

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from headway.experiments import hvlb_order
 from headway.experiments.findings import BarChart, Claim, Findings, beyond
+from headway.experiments.hvlb import order as hvlb_order
 from headway.experiments.rows import Sample, blocks, distinct, number, sample, where, whole
 from headway.experiments.study import Cell, Paper, Row, Study
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from headway.experiments import hvlb_optimum
 from headway.experiments.findings import BarChart, Claim, Findings, Grid, beyond
-from headway.experiments.hvlb_lengths import RATIOS
-from headway.experiments.hvlb_rows import NAMES
+from headway.experiments.hvlb import optimum as hvlb_optimum
+from headway.experiments.hvlb.lengths import RATIOS
+from headway.experiments.hvlb.rows import NAMES
 from headway.experiments.rows import blocks, flag, number, number_or_none, sample, where, whole
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.schedule.static.optimal import Effort

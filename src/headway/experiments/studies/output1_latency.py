@@ -103,7 +103,7 @@ def _points(rows: Sequence[Row]) -> tuple[Point, ...]:
 STUDY = Study(
     name="output1-latency",
     paper=Paper.AEDSMS,
-    figures=("figure 16",),
+    figures=("figure 16", "S-EDF figure 16"),
     title="The longest latency of output1 over the drive",
     seconds=700,
     cells=cells,

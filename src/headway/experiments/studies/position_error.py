@@ -1,4 +1,4 @@
-"""AEDSMS figures 20 and 21: position errors with and without fusion, and by policy.
+"""AEDSMS figure 21: position errors with and without fusion, and by policy.
 
 *With fusion* is output3; *without* is what sensors and radio said, as if no car fused anything. The
 paper does not print at which moment it compares: here at the moment a position is about, and, for
@@ -13,8 +13,6 @@ Grid: trial, each with every setting; 8 trials x time constants of the drift.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from math import isnan
 
 from headway.experiments.collision.cells import (
     PUBLISHED,
@@ -24,27 +22,20 @@ from headway.experiments.collision.cells import (
     driven,
     trials_of,
 )
-from headway.experiments.collision.positions import Estimates, Moment, errors, summarise
+from headway.experiments.collision.error_pictures import error_boxes, error_table
+from headway.experiments.collision.error_rows import drift_row, error_rows, mean_error
+from headway.experiments.collision.positions import Moment
 from headway.experiments.collision.setting import Setting
-from headway.experiments.collision.slow_gps import with_slow_gps
-from headway.experiments.collision.trial import run_trial, true_places
 from headway.experiments.collision.unfused import unfused
-from headway.experiments.collision.vehicles import THREE_NODES, application_on
-from headway.experiments.findings import (
-    BarChart,
-    Claim,
-    Findings,
-    Grid,
-    beyond,
-    stated,
-)
+from headway.experiments.findings import Claim, Findings, beyond, stated
 from headway.experiments.rows import sample, values, where, whole
 from headway.experiments.study import Cell, Paper, Row, Study
-from headway.world.recording import OWN_ID, DriveRecording
 
 UNFUSED = "without fusion"
 BEST = Setting(policy="s-edf", shed=S_EDF_RATE)
 FIFO = Setting(policy="fifo+", shed=PUBLISHED["fifo+"])
+SHOWN = (BEST.label, FIFO.label)
+OTHERS = tuple(setting.label for setting in SETTINGS if setting.label not in SHOWN)
 PUBLISHED_ERRORS = {BEST.label: 2.32, FIFO.label: 3.37, UNFUSED: 7.30}
 """metres"""
 DRIFTS = (0, 1, 10)
@@ -68,62 +59,23 @@ def cells(quick: bool) -> list[Cell]:
 def run(cell: Cell) -> list[Row]:
     trial = whole(cell, "trial")
     if "drift" in cell:
-        return [_drifting(trial, whole(cell, "drift"))]
+        return [drift_row(drive(trial), trial, whole(cell, "drift"))]
     recording = drive(trial)
-    rows = _rows(recording, trial, UNFUSED, unfused(recording, trial))
+    rows = error_rows(recording, trial, UNFUSED, unfused(recording, trial))
     for setting in SETTINGS:
         estimates = driven(trial, setting).estimates()
-        rows += _rows(recording, trial, setting.label, estimates)
+        rows += error_rows(recording, trial, setting.label, estimates)
     return rows
-
-
-def _rows(recording: DriveRecording, trial: int, label: str, estimates: Estimates) -> list[Row]:
-    places = partial(true_places, recording)
-    own = estimates.id == OWN_ID
-    rows: list[Row] = []
-    for which, chosen in (("all", own | True), ("own", own), ("others", ~own)):
-        mine = estimates.where(chosen)
-        found = {moment: summarise(errors(mine, places, moment)) for moment in Moment}
-        means = {
-            moment.value: None if isnan(one.mean) else one.mean for moment, one in found.items()
-        }
-        about = found[Moment.ABOUT]
-        rows.append(
-            {
-                "trial": trial,
-                "setting": label,
-                "which": which,
-                "count": about.count,
-                **means,
-                "median": None if isnan(about.median) else about.median,
-                "high": None if isnan(about.high) else about.high,
-            }
-        )
-    return rows
-
-
-def _drifting(trial: int, drift: int) -> Row:
-    """Our own position only, without and with fusion."""
-    recording = with_slow_gps(drive(trial), drift, trial)
-    places = partial(true_places, recording)
-    raw = unfused(recording, trial)
-    fused = run_trial(application_on(THREE_NODES), recording, Setting(v2v=False)).estimates()
-    means = {
-        name: float(errors(one.where(one.id == OWN_ID), places, Moment.ABOUT).mean())
-        for name, one in (("raw", raw), ("fused", fused))
-    }
-    return {"trial": trial, "drift": drift, **means}
-
-
-def mean_error(rows: Sequence[Row], label: str, moment: str = "about", which: str = "all") -> float:
-    """Metres, mean over the trials."""
-    return sample(values(where(rows, setting=label, which=which), moment)).mean
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
     return Findings(
         claims=(_gain(rows), _policies(rows), *_out(rows), _drifts(rows)),
-        pictures=(_bars(rows), _table(rows)),
+        pictures=(
+            error_boxes(rows, "Figure 21: position error of all cars", (*SHOWN, UNFUSED)),
+            error_boxes(rows, "The same for every setting with fusion", (*SHOWN, *OTHERS)),
+            error_table(rows, (UNFUSED, *SHOWN, *OTHERS)),
+        ),
     )
 
 
@@ -177,44 +129,6 @@ def _drifts(rows: Sequence[Row]) -> Claim:
         "how much fusion gains for our own position when the receiver's error drifts with a time "
         "constant",
         ", ".join(told),
-    )
-
-
-def _labels() -> list[str]:
-    return [UNFUSED, *(setting.label for setting in SETTINGS)]
-
-
-def _bars(rows: Sequence[Row]) -> BarChart:
-    kinds = ("all", "own", "others")
-    return BarChart(
-        title="Figure 21: mean position error",
-        y="metres",
-        groups=tuple(_labels()),
-        bars=kinds,
-        values=tuple(
-            tuple(mean_error(rows, label, which=which) for which in kinds) for label in _labels()
-        ),
-        note="At the moment a position is about; mean over the trials.",
-    )
-
-
-def _table(rows: Sequence[Row]) -> Grid:
-    def cell(label: str, moment: Moment) -> str:
-        known = values(where(rows, setting=label, which="all"), moment.value)
-        return f"{sample(known).mean:.3f}" if known else "–"
-
-    return Grid(
-        title="Mean position error in metres",
-        headers=("Setting", "about", "when out, carried on", "when out, as it stands"),
-        rows=tuple(
-            (
-                label,
-                cell(label, Moment.ABOUT),
-                cell(label, Moment.CARRIED),
-                cell(label, Moment.OUT),
-            )
-            for label in _labels()
-        ),
     )
 
 

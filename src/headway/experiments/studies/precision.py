@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from headway.experiments import hvlb_precision
 from headway.experiments.findings import (
     Claim,
     Findings,
@@ -15,6 +14,7 @@ from headway.experiments.findings import (
     numbers,
     stated,
 )
+from headway.experiments.hvlb import precision as hvlb_precision
 from headway.experiments.rows import number, text, where
 from headway.experiments.study import Cell, Paper, Row, Study
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from math import sqrt
 
-from headway.experiments import hvlb_failures
 from headway.experiments.findings import (
     NO_REASON,
     BarChart,
@@ -17,6 +16,7 @@ from headway.experiments.findings import (
     Series,
     stated,
 )
+from headway.experiments.hvlb import failures as hvlb_failures
 from headway.experiments.rows import (
     blocks,
     distinct,

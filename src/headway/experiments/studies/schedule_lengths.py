@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from headway.experiments import hvlb_lengths
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, stated
-from headway.experiments.hvlb_rows import (
+from headway.experiments.hvlb import lengths as hvlb_lengths
+from headway.experiments.hvlb.random_graphs import RATE_ORDERS
+from headway.experiments.hvlb.rows import (
     COMPARED,
     NAMES,
     block_cells,
@@ -15,7 +16,6 @@ from headway.experiments.hvlb_rows import (
     rates_named,
     run_block,
 )
-from headway.experiments.random_graphs import RATE_ORDERS
 from headway.experiments.rows import grouped, same_scale, sample, span
 from headway.experiments.study import Cell, Paper, Row, Scalar, Study
 

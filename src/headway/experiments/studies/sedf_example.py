@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.experiments import sedf_example as example
 from headway.experiments.findings import Claim, Findings, Span, Timeline, numbers
-from headway.experiments.operator_slots import operator_slots
 from headway.experiments.rows import flag, number, text, where
+from headway.experiments.sedf import example
+from headway.experiments.sedf.operator_slots import operator_slots
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.runtime.engine import Engine
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.experiments.rop_trials import Row, run_trials
+from headway.experiments.overload.trials import Row, run_trials
 from headway.model.taskset import FULL, Constant, Kind, OverloadTask, Range, TaskSet, Utilisation
 from headway.model.time import MILLISECOND
 

@@ -14,7 +14,7 @@ from itertools import permutations
 
 from numpy.random import Generator
 
-from headway.experiments.random_shape import Shape, grow
+from headway.experiments.hvlb.random_shape import Shape, grow
 from headway.model.exact import Number, exact
 from headway.model.static_network import Link, Network, Processor, Switch
 from headway.model.taskgraph import Edge, Task, TaskGraph

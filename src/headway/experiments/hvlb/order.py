@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from headway.experiments.hvlb_alpha import grid as alpha_grid
-from headway.experiments.hvlb_lengths import Trial, graph_of
-from headway.experiments.random_graphs import figure_2
+from headway.experiments.hvlb.alpha import grid as alpha_grid
+from headway.experiments.hvlb.lengths import Trial, graph_of
+from headway.experiments.hvlb.random_graphs import figure_2
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance
 
 GRAPHS = 1000

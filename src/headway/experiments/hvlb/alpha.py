@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
 
-from headway.experiments.hvlb_lengths import RATIOS, TASKS, graph_of
-from headway.experiments.hvlb_lengths import Trial as LengthTrial
-from headway.experiments.random_graphs import RATE_ORDERS, figure_2
+from headway.experiments.hvlb.lengths import RATIOS, TASKS, graph_of
+from headway.experiments.hvlb.lengths import Trial as LengthTrial
+from headway.experiments.hvlb.random_graphs import RATE_ORDERS, figure_2
 from headway.schedule.static import ALGORITHMS, ExactAlpha, GridAlpha, Instance, Result
 
 GRAPHS = 200

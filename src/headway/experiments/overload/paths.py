@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway.errors import InputError, Problem
-from headway.experiments.rop_trials import Row, generator
+from headway.experiments.overload.trials import Row, generator
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload import Happening, Record, Release, simulate

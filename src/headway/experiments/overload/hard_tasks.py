@@ -16,7 +16,7 @@ from statistics import fmean
 
 import numpy as np
 
-from headway.experiments.rop_trials import Row, run_trials
+from headway.experiments.overload.trials import Row, run_trials
 from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
 from headway.model.time import MILLISECOND
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from headway.experiments.hvlb_precision import FIGURE_3
-from headway.experiments.random_graphs import figure_2
+from headway.experiments.hvlb.precision import FIGURE_3
+from headway.experiments.hvlb.random_graphs import figure_2
 from headway.model.taskgraph import Edge, Task, TaskGraph
 from headway.schedule.static import Instance, Options
 

@@ -1,29 +1,18 @@
-"""The car ahead on a drive in the layout of comma2k19, by a query on the vehicle engine.
-
-The recording is written for the sources ``gps``, ``speed`` and ``radar`` of
-``examples/collision_warning/car_ahead.yaml``: GNSS and speed as Parquet, the radar as it is in the
-raw CAN log, decoded with its DBC. What comes out is compared with what the radar says by itself, in
-the data set's own decoding.
-"""
+"""The car ahead, moment by moment: as the query gives it, as the radar says by itself in the data
+set's own decoding, and how far the two lie apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.model.plan import Plan
-from headway.model.schema import Schema
-from headway.model.time import MICROSECOND
-from headway.model.user_operator import Row
-from headway.runtime.engine import Engine, RunResult
-from headway.runtime.kernel import Arrival
-from headway.sources.comma2k19 import load_segment
-from headway.sources.recordings import read_recording
-from headway.sources.writing import StreamWriter
+from headway.errors import DataError, Problem
+from headway.runtime.engine import RunResult
+from headway.sources.comma2k19 import load_radar
 
 LANE = 1.8
 """m to each side of our way; the query says the same"""
@@ -31,13 +20,6 @@ CLOSING = 0.5
 """m/s: slower than that there is no time to collision worth telling"""
 RADAR_TO_CAMERA = 2.7
 """m, which the data set adds to the distance"""
-RADAR_CAN = """log: {log}
-dbc: {dbc}
-bus: 1
-messages: "TRACK_A_*"
-columns: {{track: frame.address, valid: VALID, forward: LONG_DIST, right: LAT_DIST,
-  closing: REL_SPEED}}
-"""
 
 Numbers = NDArray[np.float64]
 
@@ -66,58 +48,39 @@ class CarAhead:
         return CarAhead(times, distance, opening)
 
 
-def write_recording(folder: Path, segment_folder: Path, plan: Plan) -> None:
-    """GNSS and speed as Parquet; a pointer into the CAN log for the radar."""
-    segment = load_segment(segment_folder)
-    schemas = {source.name: source.schema for source in plan.query.sources}
-    gnss = segment.gnss
-    heading = np.radians(90.0 - gnss.bearing)  # clockwise from north to counter-clockwise from east
-    rows = zip(gnss.times.tolist(), *gnss.position.T.tolist(), heading.tolist(), strict=True)
-    _write(folder / "gps.parquet", schemas["gps"], rows)
-    speed = zip(segment.speed.times.tolist(), segment.speed.speed.tolist(), strict=True)
-    _write(folder / "speed.parquet", schemas["speed"], speed)
-    log = segment_folder.absolute() / "processed_log/CAN/raw_can"
-    dbc = segment_folder.absolute().parent / "toyota_adas.dbc"
-    (folder / "radar.can").write_text(RADAR_CAN.format(log=log, dbc=dbc), encoding="utf-8")
-
-
-def _write(path: Path, schema: Schema, rows: Iterable[Row]) -> None:
-    with StreamWriter(path, schema, arrival=False) as writer:
-        for row in rows:
-            writer.write(row)
-
-
-def drive(folder: Path, plan: Plan) -> RunResult:
-    arrivals = (
-        Arrival(one.arrived_at * MICROSECOND, one.source, one.row)
-        for one in read_recording(folder, plan.query.sources)
-    )
-    return Engine(plan=plan, keep_trace=False).run(arrivals)
-
-
 def car_ahead(result: RunResult) -> CarAhead:
     """Of all in our lane, at each moment of the fusion, the nearest."""
     nearest: dict[int, tuple[float, float]] = {}
     for _, _, at, ahead, _, opening in result.outputs["ahead"].rows:
         if at not in nearest or ahead < nearest[at][0]:
             nearest[at] = (ahead, opening)
-    moments = sorted(nearest)
-    distance, opening = np.array([nearest[at] for at in moments]).T
-    return CarAhead(np.array(moments) / 1e6, distance, opening)
+    return _car_ahead([(at / 1e6, *nearest[at]) for at in sorted(nearest)])
 
 
 def radar_alone(segment_folder: Path) -> CarAhead:
     """In the data set's decoding: the nearest track straight in front of the car, each cycle."""
-    radar = segment_folder / "processed_log/CAN/radar"
-    times = np.load(radar / "t", allow_pickle=False)
-    values = np.load(radar / "value", allow_pickle=False)
+    radar = load_radar(segment_folder)
+    times = radar.seconds
     cycle = np.cumsum(np.diff(times, prepend=times[0]) > 0.02)
     found = []
     for number in range(int(cycle[-1]) + 1):
-        mine = (cycle == number) & (np.abs(values[:, 1]) < LANE)
+        mine = (cycle == number) & (np.abs(radar.left) < LANE)
         if mine.any():
-            nearest = np.flatnonzero(mine)[np.argmin(values[mine, 0])]
-            found.append((times[nearest], values[nearest, 0] - RADAR_TO_CAMERA, values[nearest, 2]))
+            nearest = np.flatnonzero(mine)[np.argmin(radar.forward[mine])]
+            distance = radar.forward[nearest] - RADAR_TO_CAMERA
+            found.append((times[nearest], distance, radar.opening[nearest]))
+    return _car_ahead(found)
+
+
+def _car_ahead(found: Sequence[tuple[float, float, float]]) -> CarAhead:
+    if len(found) < 2:
+        raise DataError(
+            Problem(
+                "there is no car ahead in this recording",
+                got=f"{len(found)} moments with one",
+                want="take a segment with traffic, of a car whose radar the DBC describes",
+            )
+        )
     time, distance, opening = np.array(found).T
     return CarAhead(time, distance, opening)
 
@@ -140,6 +103,8 @@ def agreement(one: CarAhead, other: CarAhead) -> Agreement:
     there = other.at(one.time)
     distance = np.abs(one.distance - there.distance)
     both = np.isfinite(distance)
+    if not both.any():
+        raise DataError(Problem("the fusion and the radar never see a car ahead at the same time"))
     distance, speed = distance[both], np.abs(one.opening - there.opening)[both]
     return Agreement(
         moments=len(one.time),

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from headway.experiments.random_graphs import figure_2
+from headway.experiments.hvlb.random_graphs import figure_2
 from headway.model.static_schedule import Schedule
 from headway.model.taskgraph import Edge, Task, TaskGraph
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance, Options

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
-from headway.experiments import hvlb_lengths
-from headway.experiments.hvlb_lengths import Trial
+from headway.experiments.hvlb import lengths as hvlb_lengths
+from headway.experiments.hvlb.lengths import Trial
 from headway.experiments.rows import blocks, flag, number, text, whole
-from headway.experiments.study import Cell, Row
+from headway.experiments.study import Cell, Row, Scalar
 
 NAMES = {
     "hsv-cc": "HSV_CC",
@@ -39,6 +39,7 @@ def block_cells(trials: Iterable[Trial], size: int) -> list[Cell]:
             "ccr": alike.ccr,
             "rates": rates_named(alike.rates),
             "seed": alike.seed,
+            "most_depth": alike.most_depth,
             "first": first,
             "graphs": count,
         }
@@ -58,15 +59,16 @@ def run_block(cell: Cell) -> list[Row]:
             rates=(one, two, three),
             number=place,
             seed=whole(cell, "seed"),
+            most_depth=None if cell["most_depth"] is None else whole(cell, "most_depth"),
             algorithms=COMPARED,
         )
         for place in range(first, first + whole(cell, "graphs"))
     ]
-    return [_kept(row) for row in hvlb_lengths.run(trials)]
+    return [_kept(row, cell["most_depth"]) for row in hvlb_lengths.run(trials)]
 
 
-def _kept(row: hvlb_lengths.Row) -> Row:
-    values = asdict(row) | {"rates": rates_named(row.rates)}
+def _kept(row: hvlb_lengths.Row, most_depth: Scalar) -> Row:
+    values = asdict(row) | {"rates": rates_named(row.rates), "most_depth": most_depth}
     measures = ("makespan", "slr", "speedup", "load_balance")
     return values | dict.fromkeys(measures) if row.failed else values
 

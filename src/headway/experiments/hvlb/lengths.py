@@ -18,16 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 from statistics import fmean
 
 import numpy as np
 
-from headway.experiments.random_graphs import RATE_ORDERS, figure_2, random_graph
-from headway.experiments.random_shape import Shape
+from headway.experiments.hvlb.random_graphs import RATE_ORDERS, figure_2, random_graph
+from headway.experiments.hvlb.random_shape import Shape
+from headway.model.exact import exact
 from headway.model.taskgraph import TaskGraph
 from headway.schedule.static import ALGORITHMS, ExactAlpha, GridAlpha, Instance
-from headway.schedule.static.metrics import metrics_of
+from headway.schedule.static.metrics import critical_path_time, metrics_of
 
 COMPARED = ("hsv-cc", "hvlb-cc-a", "hvlb-cc-b", "hvlb-cc-c")
 TASKS = (10, 20, 30, 40, 50)
@@ -48,6 +50,8 @@ class Trial:
     """which of the graphs of that many tasks"""
     seed: int = SEED
     falling: bool = True
+    most_depth: int | None = None
+    """of a graph; TGFF has no such bound"""
     grid: bool = False
     algorithms: tuple[str, ...] = COMPARED
 
@@ -66,6 +70,8 @@ class Row:
     slr: float
     speedup: float
     load_balance: float
+    least_slr: float
+    """of any schedule at all: see :func:`shortest_possible`"""
     schedules: int
     """distinct schedules over α"""
 
@@ -80,10 +86,19 @@ def grid_1(graphs: int = GRAPHS, tasks: Sequence[int] = TASKS, seed: int = SEED)
     ]
 
 
-def grid_3(graphs: int = GRAPHS, tasks: int = 20, seed: int = SEED) -> list[Trial]:
+def grid_3(
+    graphs: int = GRAPHS, tasks: int = 20, seed: int = SEED, most_depth: int | None = None
+) -> list[Trial]:
     """Experiment 3."""
     return [
-        Trial(tasks=tasks, ccr=ccr, rates=EXPERIMENT_3_RATES, number=number, seed=seed)
+        Trial(
+            tasks=tasks,
+            ccr=ccr,
+            rates=EXPERIMENT_3_RATES,
+            number=number,
+            seed=seed,
+            most_depth=most_depth,
+        )
         for ccr in RATIOS
         for number in range(graphs)
     ]
@@ -92,15 +107,23 @@ def grid_3(graphs: int = GRAPHS, tasks: int = 20, seed: int = SEED) -> list[Tria
 def graph_of(trial: Trial) -> TaskGraph:
     """The trial's graph; it depends on the number of tasks, its number, the seed and the CCR."""
     return random_graph(
-        Shape(tasks=trial.tasks, falling=trial.falling),
+        Shape(tasks=trial.tasks, falling=trial.falling, most_depth=trial.most_depth),
         ccr=trial.ccr,
         random=np.random.default_rng([trial.seed, trial.tasks, trial.number]),
     )
 
 
+def shortest_possible(instance: Instance) -> Fraction:
+    """No schedule is shorter: all work shared evenly by rate, nothing waits, nothing is sent."""
+    works = [exact(task.work) for task in instance.graph.tasks if task.work is not None]
+    rates = sum((exact(one.rate) for one in instance.network.processors), Fraction(0))
+    return max(critical_path_time(instance), sum(works, Fraction(0)) / rates)
+
+
 def run_trial(trial: Trial) -> list[Row]:
     """A row for each algorithm."""
     instance = Instance(graph_of(trial), figure_2(trial.rates))
+    least_slr = float(shortest_possible(instance) / critical_path_time(instance))
     alpha = GridAlpha() if trial.grid else ExactAlpha()
     rows = []
     for name in trial.algorithms:
@@ -118,6 +141,7 @@ def run_trial(trial: Trial) -> list[Row]:
                 slr=float(measured.slr) if measured else np.nan,
                 speedup=float(measured.speedup) if measured else np.nan,
                 load_balance=float(measured.load_balance) if measured else np.nan,
+                least_slr=least_slr,
                 schedules=len(result.intervals),
             )
         )

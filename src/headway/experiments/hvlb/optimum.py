@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from headway.experiments.hvlb_lengths import RATIOS, Trial, graph_of
-from headway.experiments.random_graphs import RATE_ORDERS, figure_2
+from headway.experiments.hvlb.lengths import RATIOS, Trial, graph_of
+from headway.experiments.hvlb.random_graphs import RATE_ORDERS, figure_2
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance, violations
 from headway.schedule.static.optimal import Effort, Optimal
 

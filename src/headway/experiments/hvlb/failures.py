@@ -26,8 +26,8 @@ from itertools import groupby
 
 import numpy as np
 
-from headway.experiments.random_graphs import RATE_ORDERS, figure_2, random_graph
-from headway.experiments.random_shape import Shape
+from headway.experiments.hvlb.random_graphs import RATE_ORDERS, figure_2, random_graph
+from headway.experiments.hvlb.random_shape import Shape
 from headway.model.taskgraph import TaskGraph
 from headway.schedule.static import Instance
 from headway.schedule.static.orders import by_priority, failure_of, priorities_a, priorities_b

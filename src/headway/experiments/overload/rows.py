@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from headway.experiments import rop_trials
+from headway.experiments.overload import trials as rop_trials
 from headway.experiments.rows import flag, number, text, whole
 from headway.experiments.study import Row
 
@@ -24,7 +24,7 @@ def kept(rows: Iterable[rop_trials.Row]) -> list[Row]:
 
 
 def trials(rows: Iterable[Row]) -> list[rop_trials.Row]:
-    """The rows of a study as :mod:`rop_trials` has them."""
+    """The rows of a study as :mod:`headway.experiments.overload.trials` has them."""
     return [
         rop_trials.Row(
             load=whole(row, "load"),

@@ -1,0 +1,1 @@
+"""Random task graphs and the experiments of HVLB_CC on them."""

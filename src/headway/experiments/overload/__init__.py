@@ -1,0 +1,1 @@
+"""Task sets in overload: the studies of ROP-EDF."""

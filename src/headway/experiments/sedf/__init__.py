@@ -1,0 +1,1 @@
+"""The worked example and the basic study of S-EDF."""
