@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,7 +17,7 @@ from pyspark.sql import SparkSession
 from tests.cli.running import headway
 
 from headway.experiments import run_cells
-from headway.experiments.cell_store import CODE_FILE, TIMINGS, CellStore
+from headway.experiments.cell_store import ABOVE, CODE_FILE, TIMINGS, CellStore
 from headway.experiments.findings import Claim, Findings, Verdict, box
 from headway.experiments.reproduce import prepare, reproduce
 from headway.experiments.run_cells import run_here, run_on_spark
@@ -214,6 +216,19 @@ def test_png_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert outcome.exit_code == 2
     assert "headway[plot]" in outcome.stderr
     assert not (tmp_path / "none").exists()
+
+
+def test_cells_cannot_run_code_that_the_fingerprint_leaves_out() -> None:
+    """Another process imports every study: nothing of the layers above comes with it."""
+    program = (
+        "import sys, headway.experiments.studies\n"
+        "print(*[name for name in sys.modules if name.startswith('headway.')])"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert "headway.experiments.studies" in loaded
+    assert not [name for name in loaded if name.split(".")[1] in ABOVE]
 
 
 def test_bad_input(tmp_path: Path) -> None:
