@@ -18,7 +18,7 @@ from tests.cli.invoke import EXAMPLES, headway
 
 FOLDERS = [EXAMPLES / name for name in ("hello", "tyre_watch", "collision_warning")]
 fuzz = settings(
-    max_examples=130,
+    max_examples=70,
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,

@@ -18,7 +18,7 @@ from tests.cli.running import headway
 
 from headway.experiments import run_cells
 from headway.experiments.cell_store import ABOVE, CODE_FILE, TIMINGS, CellStore
-from headway.experiments.findings import Claim, Findings, Verdict, box
+from headway.experiments.findings import Claim, Findings, Picture, Verdict, box
 from headway.experiments.reproduce import prepare, reproduce
 from headway.experiments.run_cells import run_here, run_on_spark
 from headway.experiments.studies import STUDIES, study_named
@@ -198,11 +198,22 @@ def test_timings_of_resumed_runs_add_up(tmp_path: Path) -> None:
     assert broken.exit_code == 0  # nothing was computed, so nothing is added
 
 
+def basic_pictures(folder: Path) -> Sequence[Picture]:
+    (found,) = reproduce(prepare(store_in(folder), [BASIC], quick=True), run_here)
+    assert found.findings
+    return found.findings.pictures
+
+
 def test_pictures_as_png(tmp_path: Path) -> None:
     outcome = headway("reproduce", "basic", "--plain", "--quick", "--png", "--out", tmp_path)
     assert outcome.exit_code == 0
     pictures = sorted(path.name for path in (tmp_path / "pictures").iterdir())
     assert pictures == [f"basic-{place}.png" for place in range(1, 5)]
+    tables = (tmp_path / "verdicts.md").read_text(encoding="utf-8")
+    assert [line for line in tables.splitlines() if line.startswith("![")] == [
+        f"![{picture.title}](pictures/{name})"
+        for name, picture in zip(pictures, basic_pictures(tmp_path), strict=True)
+    ]
     head = (tmp_path / "pictures" / "basic-1.png").read_bytes()[:24]
     assert head.startswith(b"\x89PNG")
     width, height = int.from_bytes(head[16:20]), int.from_bytes(head[20:24])

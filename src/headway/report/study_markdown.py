@@ -7,19 +7,21 @@ from collections.abc import Sequence
 from headway.experiments.findings import Claim
 from headway.experiments.reproduce import Reproduced
 from headway.experiments.study import Paper
+from headway.report.study_pictures import named_charts
 from headway.report.study_tables import figures, summary
 
 HEAD = "| where | published | ours | verdict |\n|---|---|---|---|\n"
 
 
-def study_markdown(found: Sequence[Reproduced], command: str) -> str:
-    """A table for each study under its paper; no times, so that equal runs give equal bytes."""
+def study_markdown(found: Sequence[Reproduced], command: str, pictures: str | None = None) -> str:
+    """A table for each study under its paper, and its pictures if they are in a folder; no times,
+    so that equal runs give equal bytes."""
     parts = [f"# Ours beside the papers'\n\nMade by `{command}`. {summary(found)}.\n"]
     for paper in Paper:
         mine = [one for one in found if one.study.paper is paper]
         if mine:
             parts.append(f"\n## {paper.value[0].upper()}{paper.value[1:]}\n")
-            parts += [_study(one) for one in mine]
+            parts += [_study(one) + _pictures(one, pictures) for one in mine]
     return "".join(parts)
 
 
@@ -32,6 +34,15 @@ def _study(one: Reproduced) -> str:
     if one.findings is None:
         return head + (f"Not run here: {one.lacks}\n" if one.lacks else "A cell failed.\n")
     return head + HEAD + "".join(_row(claim) for claim in one.findings.claims)
+
+
+def _pictures(one: Reproduced, folder: str | None) -> str:
+    if folder is None:
+        return ""
+    return "".join(
+        f"\n![{_cell(chart.title)}]({folder}/{name})\n\n{_cell(chart.note)}\n"
+        for name, chart in named_charts(one).items()
+    )
 
 
 def _row(claim: Claim) -> str:

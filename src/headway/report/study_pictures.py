@@ -29,16 +29,15 @@ def check_png() -> None:
 
 
 def pngs(found: Sequence[Reproduced]) -> dict[str, bytes]:
-    """``STUDY-1.png`` and so on: every picture that is no table, in the order of the report."""
-    drawn = [
-        (f"{one.study.name}-{place}.png", picture)
-        for one in found
-        if one.findings
-        for place, picture in enumerate(
-            (picture for picture in one.findings.pictures if not isinstance(picture, Grid)), start=1
-        )
-    ]
-    return {name: png(picture) for name, picture in drawn}
+    """Every picture that is no table, by the name of its file."""
+    return {name: png(chart) for one in found for name, chart in named_charts(one).items()}
+
+
+def named_charts(one: Reproduced) -> dict[str, Chart]:
+    """``STUDY-1.png`` and so on, in the order of the report."""
+    pictures = one.findings.pictures if one.findings else ()
+    charts = [picture for picture in pictures if not isinstance(picture, Grid)]
+    return {f"{one.study.name}-{place}.png": chart for place, chart in enumerate(charts, start=1)}
 
 
 def png(picture: Chart) -> bytes:

@@ -31,7 +31,7 @@ padding:.6rem .9rem;background:var(--card);scroll-margin-top:.5rem}
 .claim dl{display:grid;grid-template-columns:auto 1fr;gap:.15rem .8rem;margin:.4rem 0 0}
 .claim dt{color:var(--muted)}.claim dd{margin:0;overflow-wrap:anywhere}
 .why{margin:.4rem 0 0;font-size:.92rem}
-.pictures{display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,34rem),1fr))}
+.pictures{display:grid;gap:1rem;align-items:start;grid-template-columns:repeat(auto-fill,minmax(min(100%,34rem),1fr))}
 .pictures figure{padding:.4rem;overflow:hidden}
 .pictures figure svg{min-width:0;width:100%}
 @media screen and (max-width:40rem){.pictures figure{overflow-x:auto}

@@ -99,8 +99,8 @@ def reproduce(
     command = "headway reproduce " + " ".join(names or ["all"]) + (" --quick" if quick else "")
     verdicts = json_format.dumps(study_tables.data(found), indent=2, ensure_ascii=False) + "\n"
     page = study_page(found, command, quick=quick)
-    written = {REPORT: page, VERDICTS: verdicts, TABLES: study_markdown(found, command)}
-    write_files(out, written)
+    tables = study_markdown(found, command, PICTURES if png else None)
+    write_files(out, {REPORT: page, VERDICTS: verdicts, TABLES: tables})
     add_timings(out, found)
     if png:
         write_bytes(out / PICTURES, pngs(found))

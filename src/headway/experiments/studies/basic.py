@@ -38,10 +38,12 @@ def analyse(rows: Sequence[Row]) -> Findings:
     return Findings(
         claims=(*_trains(rows), *_rivals(rows)),
         pictures=(
-            _chart(rows, "input1", "Figure 9", ("s-edf", "s-edf-primitive"), both=True),
-            _chart(rows, "input2", "Figure 10", ("s-edf", "s-edf-primitive")),
-            _chart(rows, "input1", "Figure 11", ("s-edf", "fifo+", "mc+", "pcs")),
-            _chart(rows, "input2", "Figure 12", ("s-edf", "fifo+", "mc+", "pcs")),
+            _chart(
+                rows, "input1", "Figure 9: operator trains", ("s-edf", "s-edf-primitive"), both=True
+            ),
+            _chart(rows, "input2", "Figure 10: operator trains", ("s-edf", "s-edf-primitive")),
+            _chart(rows, "input1", "Figure 11: policies", ("s-edf", "fifo+", "mc+", "pcs")),
+            _chart(rows, "input2", "Figure 12: policies", ("s-edf", "fifo+", "mc+", "pcs")),
         ),
     )
 
@@ -138,7 +140,7 @@ def _chart(
             name = NAMES[policy] + (", single tuples" if not batches else "")
             series.append(Series(name=name, points=points))
     return LineChart(
-        title=f"{title}: {given}",
+        title=f"{title}, {given}",
         x="tuples N",
         y="deadline miss ratio, %",
         series=tuple(series),
@@ -151,7 +153,7 @@ STUDY = Study(
     paper=Paper.S_EDF,
     figures=("figure 9", "figure 10", "figure 11", "figure 12"),
     title="The basic study: one branching query, two input patterns",
-    seconds=4,
+    seconds=1,
     cells=cells,
     run=run,
     analyse=analyse,
