@@ -4,7 +4,7 @@
 
 What is measured: :mod:`headway.experiments.recorded.positions`. ``--every 10`` keeps only every
 tenth fix, as a common receiver would give them. The segment is found in $HEADWAY_COMMA2K19, else in
-$HEADWAY_SHARED or ../shared.
+../shared/data/comma2k19/segment.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from recorded_segment import named_or_beside
+
 from headway.experiments.recorded.fusion import arrivals, fused, operator, thinned
 from headway.experiments.recorded.positions import counted, error_lines
-from headway.experiments.recorded.segment import segment_directory
+from headway.experiments.recorded.segment import SEGMENT_VARIABLE
 from headway.fusion.state import NORMAL_95
 from headway.sources.comma2k19 import Segment, load_segment
 
@@ -39,12 +41,16 @@ def coverage(segment: Segment, seed: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--segment", type=Path, default=segment_directory())
+    parser.add_argument("--segment", type=Path, default=named_or_beside())
     parser.add_argument("--every", type=int, default=1, help="keep every n-th fix")
     parser.add_argument("--seed", type=int, default=1)
     choices = parser.parse_args()
-    if not choices.segment.is_dir():
-        print(f"no recording at {choices.segment}: nothing measured")
+    if choices.segment is None or not choices.segment.is_dir():
+        where = "" if choices.segment is None else f" at {choices.segment}"
+        print(
+            f"no recording{where}, nothing measured: name one with --segment, or set "
+            f"{SEGMENT_VARIABLE}"
+        )
         return
     segment = thinned(load_segment(choices.segment), choices.every)
     lines = error_lines(segment, choices.seed)

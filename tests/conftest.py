@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.recorded_segment import named_or_beside
 
+from headway.experiments.recorded.segment import SEGMENT_VARIABLE
 from headway.spark.session import local_session
 from tests.experiments.quick_run import QuickRun, shared_run
 
@@ -40,15 +42,19 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
 
 
 def pytest_configure() -> None:
-    """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all."""
+    """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. The
+    recorded drive, if there is one, is named for the tests and for the processes they start."""
     os.environ.pop("COLUMNS", None)
+    if (segment := named_or_beside()) is not None:
+        os.environ[SEGMENT_VARIABLE] = str(segment)
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that need Spark, so that ``-m "not spark"`` is the quick run. When there are
     several processes, those that share a session are kept in one, and so are those that share the
-    run of all studies, which may be another one."""
+    run of all studies, which may be another one. (pytest 9.2 with pytest-xdist 3.8 does not keep
+    groups together, pytest-xdist issue 1386: then each process has a session of its own.)"""
     for item in items:
         needed = getattr(item, "fixturenames", ())
         if "quick_run" in needed:

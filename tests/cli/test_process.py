@@ -60,11 +60,16 @@ def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     assert (process.returncode, errors) == (130, b"")
 
 
-def on_a_terminal(arguments: list[str], environment: dict[str, str]) -> bytes:
-    """What the command writes when standard output is a terminal."""
+def on_a_terminal(
+    arguments: list[str], environment: dict[str, str], *, errors: bool = False
+) -> bytes:
+    """What the command writes when standard output (or standard error) is a terminal."""
     own, its = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, *arguments], stdout=its, stderr=subprocess.PIPE, env=environment
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE if errors else its,
+        stderr=its if errors else subprocess.PIPE,
+        env=environment,
     )
     os.close(its)
     found = b""
@@ -88,6 +93,20 @@ def test_colours_on_a_terminal_only() -> None:
     assert b"\x1b[32m" not in on_a_terminal(arguments, {**terminal, "NO_COLOR": "1"})
     piped = subprocess.run([*COMMAND, *arguments], capture_output=True, env=terminal, check=True)
     assert b"\x1b" not in piped.stdout
+
+
+def test_progress_of_studies_on_a_terminal_only(tmp_path: Path) -> None:
+    arguments = ["reproduce", "basic", "--plain", "--quick", "--out", str(tmp_path / "one")]
+    terminal = {**CLEAN, "TERM": "xterm-256color", "COLUMNS": "100"}
+    shown = on_a_terminal(arguments, terminal, errors=True)
+    assert b"28/28 cells, basic" in shown
+    piped = subprocess.run(
+        [*COMMAND, *arguments[:-1], str(tmp_path / "two")],
+        capture_output=True,
+        env=terminal,
+        check=True,
+    )
+    assert piped.stderr == b""
 
 
 def test_an_old_terminal_gets_question_marks() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.recorded_drive import SEGMENT, needs_a_drive, needs_the_documented_drive
 
 from headway.experiments.cell_store import CellStore
 from headway.experiments.findings import Verdict
 from headway.experiments.recorded.car_ahead import CarAhead, agreement, car_ahead, radar_alone
 from headway.experiments.recorded.drive import car_ahead_application, drive, plan_at, recorded
 from headway.experiments.recorded.rows import slowest_kept
-from headway.experiments.recorded.segment import lacks, segment_directory
 from headway.experiments.rows import number, where
 from headway.experiments.studies.recorded_drive import STUDY
 from headway.experiments.study import Row, works_of
@@ -18,9 +18,6 @@ from headway.model.plan import Plan
 from headway.report.recorded_drive_chart import recorded_drive_svg
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival
-
-SEGMENT = segment_directory()
-needs_the_drive = pytest.mark.skipif(lacks() is not None, reason=str(lacks()))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +57,7 @@ def test_a_slow_ecu_has_the_same_trains_and_no_promises(plan: Plan) -> None:
     assert slow.verdict is None
 
 
-@needs_the_drive
+@needs_a_drive
 def test_no_deadline_is_missed_and_no_promise_broken(plan: Plan, result: RunResult) -> None:
     assert plan.verdict is not None
     for promise in plan.verdict.promises:
@@ -70,7 +67,7 @@ def test_no_deadline_is_missed_and_no_promise_broken(plan: Plan, result: RunResu
         assert record.latencies.max() <= promise.bound
 
 
-@needs_the_drive
+@needs_the_documented_drive
 def test_the_car_ahead_is_the_one_the_radar_sees(result: RunResult) -> None:
     ours, radar = car_ahead(result), radar_alone(SEGMENT)
     found = agreement(ours, radar)
@@ -86,7 +83,7 @@ def test_the_car_ahead_is_the_one_the_radar_sees(result: RunResult) -> None:
     assert min(row[3] for row in result.outputs["output2"].rows if row[3] is not None) < 4.7
 
 
-@needs_the_drive
+@needs_the_documented_drive
 def test_the_study_tells_which_policy_misses(rows: list[Row]) -> None:
     kept = {policy: slowest_kept(rows, policy) for policy in ("s-edf", "fifo+", "mc+", "pcs")}
     assert kept == {"s-edf": 1.0, "fifo+": 10.0, "mc+": 10.0, "pcs": 10.0}
@@ -106,7 +103,7 @@ def test_the_study_tells_which_policy_misses(rows: list[Row]) -> None:
     assert "without the constant offset of the GNSS 0.99, 0.29, 0.32 m" in told
 
 
-@needs_the_drive
+@needs_the_documented_drive
 def test_a_policy_that_misses_is_told_as_such(rows: list[Row]) -> None:
     """The same rows, with one missed deadline of S-EDF and a latency over its bound."""
     worse = [

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from tests.recorded_drive import SEGMENT, needs_a_drive
 
 from headway.errors import EnvironmentMissing, InputError
 from headway.experiments.recorded.segment import (
     DBC,
     FILES,
     SEGMENT_VARIABLE,
-    SHARED_VARIABLE,
     lacks,
     recording,
     segment_directory,
@@ -22,11 +22,8 @@ from headway.experiments.rows import where
 from headway.experiments.studies.recorded_drive import STUDY
 from headway.experiments.study import Cell
 
-SEGMENT = segment_directory()
-needs_the_drive = pytest.mark.skipif(lacks() is not None, reason=str(lacks()))
 
-
-@needs_the_drive
+@needs_a_drive
 def test_rows_are_the_same_from_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -38,10 +35,10 @@ def test_rows_are_the_same_from_another_folder(
     monkeypatch.setenv(SEGMENT_VARIABLE, str(copy))
     assert STUDY.cells(True) == cells
     assert STUDY.run(ahead) == rows
-    assert len(where(rows, part="moment")) > 400
+    assert where(rows, part="moment")
 
 
-@needs_the_drive
+@needs_a_drive
 @pytest.mark.parametrize(
     ("name", "part", "told"),
     [
@@ -49,7 +46,7 @@ def test_rows_are_the_same_from_another_folder(
         ("processed_log/CAN/radar/value", "ahead", r"radar/value is not a readable NumPy file"),
         ("processed_log/GNSS/live_gnss_ublox/t", "position", r"ublox/t is not a readable NumPy"),
         ("global_pose/frame_positions", "position", r"frame_positions is not a readable NumPy"),
-        (DBC, "rate", r"toyota_adas.dbc: 12 of the radar's tracks cannot"),
+        (DBC, "rate", r"toyota_adas.dbc: \d+ of the radar's tracks cannot"),
     ],
 )
 def test_a_broken_recording_is_told(
@@ -65,31 +62,51 @@ def test_a_broken_recording_is_told(
     with pytest.raises(InputError, match=told):
         STUDY.run(one_cell(STUDY.cells(True), part))
     path.unlink()
-    assert f"lacks {name}: set {SEGMENT_VARIABLE}" in str(lacks())
-    with pytest.raises(EnvironmentMissing, match=r"the recorded drive lacks"):
+    assert f"got a folder without {name}; set it to" in str(lacks())
+    with pytest.raises(EnvironmentMissing, match=r"there is no whole recorded drive"):
         STUDY.run(whole)
 
 
-def test_without_a_recording_the_study_says_what_it_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(SEGMENT_VARIABLE, str(tmp_path))
-    lack = STUDY.lacks()
-    assert lack is not None
-    for word in (SEGMENT_VARIABLE, "comma2k19", "processed_log/CAN", "toyota_adas.dbc"):
-        assert word in lack
-    assert str(tmp_path) not in lack
+def test_without_a_recording_the_study_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same on every machine: it goes into reports."""
+    monkeypatch.delenv(SEGMENT_VARIABLE, raising=False)
+    assert segment_directory() is None
+    assert STUDY.lacks() == (
+        "there is no recorded drive: HEADWAY_COMMA2K19 is not set; set it to the folder of a "
+        "segment of a Toyota RAV4 from the public data set comma2k19 (repository "
+        "commaai/comma2k19), which holds global_pose, processed_log/CAN and processed_log/GNSS, "
+        "and put toyota_adas.dbc (repository commaai/opendbc) into the folder above"
+    )
     assert recording() is None
     with pytest.raises(EnvironmentMissing, match=r"there is no recorded drive"):
         STUDY.run(STUDY.cells(True)[0])
 
 
-def test_where_the_recording_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SHARED_VARIABLE, "/elsewhere")
-    monkeypatch.delenv(SEGMENT_VARIABLE, raising=False)
-    assert segment_directory() == Path("/elsewhere/data/comma2k19/segment")
-    monkeypatch.setenv(SEGMENT_VARIABLE, "/drives/7")
-    assert segment_directory() == Path("/drives/7")
+@pytest.mark.parametrize(
+    ("name", "got"),
+    [
+        (".", f"a folder without {FILES[0]} and {len(FILES) - 1} more of its {len(FILES)} files"),
+        ("absent", "no such folder"),
+    ],
+)
+def test_a_wrong_folder_is_named_with_what_it_lacks(
+    name: str, got: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / name
+    monkeypatch.setenv(SEGMENT_VARIABLE, str(folder))
+    assert str(STUDY.lacks()).startswith(
+        f"{folder}: HEADWAY_COMMA2K19 is set to this folder, but there is no whole recorded drive "
+        f"in it; got {got}; set it to the folder of a segment"
+    )
+    assert recording() is None
+
+
+def test_a_relative_folder_is_one_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(SEGMENT_VARIABLE, "drives/7")
+    assert segment_directory() == tmp_path / "drives" / "7"
 
 
 def copied(folder: Path) -> Path:

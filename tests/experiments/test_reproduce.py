@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.cli.running import headway
 
-from headway.experiments import run_cells
-from headway.experiments.cell_store import ABOVE, CODE_FILE, TIMINGS, CellStore
+from headway.experiments import cell_store, run_cells
+from headway.experiments.cell_store import ABOVE, CODE_FILE, CellStore, code_fingerprint
+from headway.experiments.collision.application import example
 from headway.experiments.findings import Claim, Findings, Picture, Verdict, box
 from headway.experiments.reproduce import prepare, reproduce
 from headway.experiments.run_cells import run_here, run_on_spark
@@ -113,8 +115,9 @@ def test_rows_that_cannot_be_analysed_are_told(
     monkeypatch.setitem(STUDIES, "wrong", wrong)
     outcome = headway("reproduce", "wrong", "basic", "--plain", "--quick", "--out", tmp_path)
     assert outcome.exit_code == 1
-    assert "study wrong" in outcome.stderr
-    assert "KeyError: 'colour' (test_reproduce.py" in outcome.stderr
+    told = "study wrong: its rows could not be analysed: KeyError: 'colour' (test_reproduce.py"
+    assert told in outcome.stderr
+    assert "wrong failed" in outcome.stdout
     verdicts = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8"))
     assert [one["claims"] is None for one in verdicts] == [True, False]
     assert "colour" in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -152,6 +155,16 @@ def test_a_study_that_cannot_run_here_is_told(
     assert refused.exit_code == 2
     assert "study lacking: no recording: set DRIVE" in refused.stderr
     assert "cannot run here" in headway("reproduce", "--list", "lacking").stdout
+    mark = tmp_path / CODE_FILE
+    older = mark.read_text(encoding="utf-8").replace(code_fingerprint(), "older")
+    mark.write_text(older, encoding="utf-8")
+    command = ("reproduce", "lacking", "--plain", "--quick", "--force", "--out")
+    assert headway(*command, tmp_path).exit_code == 2
+    assert mark.read_text(encoding="utf-8") == older  # nothing was thrown away
+    assert len(list((tmp_path / "basic" / "cells").iterdir())) == len(BASIC.cells(True))
+    assert headway(*command, tmp_path / "none").exit_code == 2
+    assert not (tmp_path / "none").exists()
+    mark.write_text(json.dumps({"code": code_fingerprint()}), encoding="utf-8")
 
     store = store_in(tmp_path)
     for work in works_of(lacking, quick=True):
@@ -183,19 +196,20 @@ def test_a_damaged_cell_is_named(tmp_path: Path) -> None:
     assert headway("reproduce", "basic", "--plain", "--quick", "--out", tmp_path).exit_code == 0
 
 
-def test_timings_of_resumed_runs_add_up(tmp_path: Path) -> None:
-    def cells() -> int:
-        assert headway("reproduce", "basic", "--plain", "--quick", "--out", tmp_path).exit_code == 0
-        timings = json.loads((tmp_path / TIMINGS).read_text(encoding="utf-8"))
-        assert timings["basic"]["seconds"] > 0
-        return int(timings["basic"]["cells"])
+def test_timings_are_those_of_all_cells_whenever_they_were_run(tmp_path: Path) -> None:
+    command = ("reproduce", "basic", "--plain", "--quick", "--out", tmp_path)
 
-    assert cells() == cells() == len(BASIC.cells(True))
-    min((tmp_path / "basic" / "cells").glob("*.parquet")).unlink()
-    assert cells() == len(BASIC.cells(True)) + 1
-    (tmp_path / TIMINGS).write_text("[]", encoding="utf-8")
-    broken = headway("reproduce", "basic", "--plain", "--quick", "--force", "--out", tmp_path)
-    assert broken.exit_code == 0  # nothing was computed, so nothing is added
+    def told() -> float:
+        assert headway(*command).exit_code == 0
+        timings = json.loads((tmp_path / "timings.json").read_text(encoding="utf-8"))
+        return float(timings["basic"])
+
+    first = told()
+    assert first > 0
+    assert told() == first
+    store, works = store_in(tmp_path), works_of(BASIC, quick=True)
+    store.write(works[0], BASIC.run(works[0].parameters()), seconds=1000.0)
+    assert 1000 <= told() == pytest.approx(sum(map(store.seconds, works)), abs=0.01)
 
 
 def basic_pictures(folder: Path) -> Sequence[Picture]:
@@ -240,6 +254,17 @@ def test_cells_cannot_run_code_that_the_fingerprint_leaves_out() -> None:
     ).stdout.split()
     assert "headway.experiments.studies" in loaded
     assert not [name for name in loaded if name.split(".")[1] in ABOVE]
+
+
+def test_cells_of_another_query_are_other_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(example("query.yaml").parent, tmp_path / "example")
+    monkeypatch.setattr(cell_store, "example", folder.joinpath)
+    assert code_fingerprint.__wrapped__() == code_fingerprint()
+    vehicle = folder / "vehicle.yaml"
+    vehicle.write_text(vehicle.read_text(encoding="utf-8") + "# faster\n", encoding="utf-8")
+    assert code_fingerprint.__wrapped__() != code_fingerprint()
 
 
 def test_bad_input(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ killed goes on where it stopped.
     DIR/headway.json            which code computed the cells
     DIR/STUDY/cells/KEY.parquet rows of one cell
     DIR/STUDY/rows.parquet      all rows in the order of the grid
-    DIR/timings.json            how long cells took
 
 Whoever runs a cell writes its file under another name and renames it. The merged file depends on
 the rows alone: not on how many ran at once, nor on what was killed.
@@ -26,23 +25,34 @@ import pyarrow.parquet as pq
 
 import headway
 from headway.errors import FileError, Place, Problem
+from headway.experiments.collision.application import example
 from headway.experiments.study import CellWork, Row
 
 CODE_FILE = "headway.json"
-TIMINGS = "timings.json"
+SECONDS = "seconds"
 ABOVE = ("report", "cli")
 """layers that experiments do not import"""
 
 
 @cache
 def code_fingerprint() -> str:
-    """Of every source file a cell can run: rows of other code must not be mixed with ours. The
-    layers above see only rows, so a new picture does not cost an hour of computing."""
-    root = Path(headway.__file__).parent
+    """Of every source file a cell can run, and of the example it runs on: rows of other code must
+    not be mixed with ours. The layers above see only rows, so a new picture does not cost an hour
+    of computing."""
+    package = Path(headway.__file__).parent
+    sources = [
+        path
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in (*ABOVE, "examples")
+    ]
+    application = example("query.yaml").parent
+    return digest_of(package, sources) + digest_of(application, application.glob("*.yaml"))
+
+
+def digest_of(root: Path, paths: Iterable[Path]) -> str:
+    """Of names and contents."""
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        if path.relative_to(root).parts[0] in ABOVE:
-            continue
+    for path in sorted(paths):
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -73,7 +83,6 @@ class CellStore:
                     )
                 for cells in self.folder.glob("*/cells"):
                     shutil.rmtree(cells)
-                (self.folder / TIMINGS).unlink(missing_ok=True)
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(mark, json.dumps({"code": code_fingerprint()}).encode())
         except (OSError, ValueError) as error:
@@ -81,6 +90,16 @@ class CellStore:
             raise FileError(
                 Problem(f"cannot be used: {reason}", place=Place(str(self.folder)))
             ) from None
+
+    def is_ours(self) -> bool:
+        """Whether there are cells here, and by this code."""
+        mark = self.folder / CODE_FILE
+        try:
+            return bool(
+                json.loads(mark.read_text(encoding="utf-8")).get("code") == code_fingerprint()
+            )
+        except (OSError, ValueError, AttributeError):
+            return False  # open() says what is wrong with it
 
     def path(self, work: CellWork) -> Path:
         return self.folder / work.study / "cells" / f"{work.key}.parquet"
@@ -91,17 +110,22 @@ class CellStore:
     def missing(self, works: Iterable[CellWork]) -> list[CellWork]:
         return [work for work in works if not self.finished(work)]
 
-    def write(self, work: CellWork, rows: Sequence[Row]) -> None:
-        """The cell's file: whole, or not there."""
+    def write(self, work: CellWork, rows: Sequence[Row], seconds: float = 0.0) -> None:
+        """The cell's file: whole, or not there; in its metadata, how long it took."""
         path = self.path(work)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}.part")
-        pq.write_table(_table(rows), part)
+        timed = _table(rows).replace_schema_metadata({SECONDS: f"{seconds:.4f}"})
+        pq.write_table(timed, part)
         part.replace(path)
+
+    def seconds(self, work: CellWork) -> float:
+        """How long a finished cell took."""
+        return float(pq.read_schema(self.path(work)).metadata[SECONDS.encode()])
 
     def merge(self, study: str, works: Sequence[CellWork]) -> list[Row]:
         """All rows of finished cells, in the order of the grid, also written to rows.parquet."""
-        tables = [_read(self.path(work)) for work in works]
+        tables = [_read(self.path(work)).replace_schema_metadata(None) for work in works]
         filled = [table for table in tables if table.num_rows]
         merged = pa.concat_tables(filled, promote_options="permissive") if filled else pa.table({})
         target = self.folder / study / "rows.parquet"

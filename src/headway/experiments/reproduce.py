@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headway.experiments.cell_store import CellStore
-from headway.experiments.findings import Findings, Verdict
+from headway.experiments.findings import Findings
 from headway.experiments.run_cells import Advance, CellDone, told_of
 from headway.experiments.study import CellWork, Study, works_of
 
-ALL = "all of them, analysed"
-"""in place of a cell, where what the cells gave cannot be analysed"""
 RunCells = Callable[[CellStore, Sequence[CellWork], Advance], list[CellDone]]
 
 
@@ -26,18 +24,11 @@ class Reproduced:
     failed: tuple[CellDone, ...]
     findings: Findings | None
     seconds: float = 0.0
-    """that the computed cells took, one after the other"""
+    """that its cells took, one after the other, in this run and before"""
     lacks: str | None = None
     """what is missing on this machine to run it"""
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The worst of its claims; None where there are none."""
-        if self.findings is None:
-            return None
-        order = (Verdict.DIFFERS, Verdict.SAME, Verdict.EQUAL, Verdict.BEYOND)
-        found = {claim.verdict for claim in self.findings.claims}
-        return next(verdict for verdict in order if verdict in found)
+    confused: str | None = None
+    """why the rows of its cells could not be analysed, although all of them are there"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,20 +80,21 @@ def _analysed(reproduction: Reproduction, study: Study, done: Sequence[CellDone]
     works = reproduction.works[study.name]
     mine = [cell for cell in done if cell.study == study.name]
     failed = tuple(cell for cell in mine if cell.error)
-    findings = None
+    findings, seconds, confused = None, 0.0, None
     if not reproduction.store.missing(works):
         rows = reproduction.store.merge(study.name, works)
+        seconds = sum(reproduction.store.seconds(work) for work in works)
         try:
             findings = study.analyse(rows)
         except Exception as failure:  # noqa: BLE001 - told by name; the other studies are reported
-            told = CellDone(study=study.name, cell=ALL, seconds=0, error=told_of(failure))
-            failed = (*failed, told)
+            confused = told_of(failure)
     return Reproduced(
         study=study,
         cells=len(works),
         computed=sum(not cell.error for cell in mine),
         failed=failed,
         findings=findings,
-        seconds=sum(cell.seconds for cell in mine),
+        seconds=seconds,
         lacks=reproduction.lacking.get(study.name),
+        confused=confused,
     )

@@ -39,7 +39,8 @@ def run_one(folder: Path, work: CellWork) -> CellDone:
     start = time.perf_counter()
     error = ""
     try:
-        CellStore(folder).write(work, study_named(work.study).run(work.parameters()))
+        rows = study_named(work.study).run(work.parameters())
+        CellStore(folder).write(work, rows, time.perf_counter() - start)
     except Exception as failure:  # noqa: BLE001 - told by name and place at the end of the run
         error = told_of(failure)
     seconds = time.perf_counter() - start

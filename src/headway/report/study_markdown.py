@@ -8,7 +8,7 @@ from headway.experiments.findings import Claim
 from headway.experiments.reproduce import Reproduced
 from headway.experiments.study import Paper
 from headway.report.study_pictures import named_charts
-from headway.report.study_tables import figures, summary
+from headway.report.study_tables import counted, figures, without_findings
 
 HEAD = "| where | published | ours | verdict |\n|---|---|---|---|\n"
 
@@ -16,7 +16,7 @@ HEAD = "| where | published | ours | verdict |\n|---|---|---|---|\n"
 def study_markdown(found: Sequence[Reproduced], command: str, pictures: str | None = None) -> str:
     """A table for each study under its paper, and its pictures if they are in a folder; no times,
     so that equal runs give equal bytes."""
-    parts = [f"# Ours beside the papers'\n\nMade by `{command}`. {summary(found)}.\n"]
+    parts = [f"# Ours beside the papers'\n\nMade by `{command}`: {counted(found)}.\n"]
     for paper in Paper:
         mine = [one for one in found if one.study.paper is paper]
         if mine:
@@ -32,7 +32,7 @@ def _study(one: Reproduced) -> str:
         f"{seed}, {one.cells:,} cells\n\n"
     )
     if one.findings is None:
-        return head + (f"Not run here: {one.lacks}\n" if one.lacks else "A cell failed.\n")
+        return head + f"No findings: {without_findings(one)}. {one.lacks or one.confused or ''}\n"
     return head + HEAD + "".join(_row(claim) for claim in one.findings.claims)
 
 

@@ -61,7 +61,7 @@ def _tally(found: Sequence[Reproduced]) -> str:
         f'<li class="{MARKS[verdict][1]}"><b>{count}</b> {escaped(verdict.value)}</li>'
         for verdict, count in tally(found).items()
     )
-    failed = sum(bool(one.failed) for one in found)
+    failed = sum(bool(one.failed or one.confused) for one in found)
     broken = f'<li class="differs"><b>{failed}</b> failed</li>' if failed else ""
     lacking = sum(one.lacks is not None for one in found)
     absent = f'<li class="lacking"><b>{lacking}</b> not run here</li>' if lacking else ""
@@ -127,6 +127,9 @@ def _study(one: Reproduced) -> str:
     )
     if one.lacks:
         return f'{head}<p class="lacking">Not run here: {escaped(one.lacks)}</p></section>'
+    if one.confused:
+        told = escaped(one.confused)
+        return f'{head}<p class="differs">Its rows could not be analysed: {told}</p></section>'
     if one.findings is None:
         told = "".join(
             f"<li><code>{escaped(cell.cell)}</code>: {escaped(cell.error)}</li>"

@@ -35,8 +35,7 @@ def verdicts(found: Sequence[Reproduced]) -> Table:
     rows: list[list[str]] = []
     for one in found:
         if one.findings is None:
-            told = "not run here" if one.lacks else "a cell failed"
-            rows.append([one.study.name, figures(one.study), NONE, NONE, told])
+            rows.append([one.study.name, figures(one.study), NONE, NONE, without_findings(one)])
             continue
         rows += [
             [one.study.name, claim.figure, claim.published, claim.ours, claim.verdict.value]
@@ -53,7 +52,7 @@ def overview(found: Sequence[Reproduced]) -> Table:
         counts = tally([one])
         told = [str(counts.get(verdict, "")) for verdict in Verdict]
         if one.findings is None:
-            told[-1] = "not run here" if one.lacks else "a cell failed"
+            told[-1] = without_findings(one)
         rows.append([one.study.name, figures(one.study), *told])
     headers = ["study", "shows", *(verdict.value for verdict in Verdict)]
     return Table(title="Studies", headers=headers, rows=rows, numeric=tuple(range(2, 6)))
@@ -76,13 +75,27 @@ def differences(found: Sequence[Reproduced]) -> Table:
 
 def summary(found: Sequence[Reproduced]) -> str:
     """The count of each verdict in one line."""
-    counts = tally(found)
-    failed = sum(bool(one.failed) for one in found)
-    told = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
+    broken = [one.study.name for one in found if one.failed or one.confused]
+    told = counted(found)
     told += "".join(f"; {one.study.name} not run here: {one.lacks}" for one in found if one.lacks)
-    if failed:
-        return f"{BROKEN} {failed} studies have cells that failed; the others: {told or NONE}"
+    if broken:
+        return f"{BROKEN} {', '.join(broken)} failed; the others: {told or NONE}"
     return f"{KEPT} {told}"
+
+
+def counted(found: Sequence[Reproduced]) -> str:
+    """``3 equal, 2 differ``."""
+    return ", ".join(
+        f"{count} {'differ' if verdict is Verdict.DIFFERS and count > 1 else verdict.value}"
+        for verdict, count in tally(found).items()
+    )
+
+
+def without_findings(one: Reproduced) -> str:
+    """Why a study has none."""
+    if one.lacks:
+        return "not run here"
+    return "its rows could not be analysed" if one.confused else "a cell failed"
 
 
 def tally(found: Sequence[Reproduced]) -> dict[Verdict, int]:
@@ -111,7 +124,8 @@ def data(found: Sequence[Reproduced]) -> list[dict[str, Any]]:
             **described(one.study),
             "cells": one.cells,
             "lacks": one.lacks,
-            "failed": [asdict(cell) for cell in one.failed],
+            "failed": [{"cell": cell.cell, "error": cell.error} for cell in one.failed],
+            "confused": one.confused,
             "claims": [asdict(claim) for claim in one.findings.claims] if one.findings else None,
         }
         for one in found

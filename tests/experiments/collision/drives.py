@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
+import pytest
+
+from headway.experiments.collision import cells
 from headway.experiments.collision.application import Application, application
 from headway.world.recording import DriveRecording, record
 from headway.world.scenario import Scenario
@@ -28,3 +33,19 @@ def app() -> Application:
 @cache
 def short_drive(trial: int = 0) -> DriveRecording:
     return record(SHORT, trial=trial)
+
+
+@contextmanager
+def studies_on_short_drives() -> Iterator[None]:
+    """Cells of the collision studies drive the short way."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cells, "SCENARIO", SHORT)
+        forget_drives()
+        yield
+    forget_drives()
+
+
+def forget_drives() -> None:
+    """What cells computed so far is not used again."""
+    cells.drive.cache_clear()
+    cells.driven.cache_clear()

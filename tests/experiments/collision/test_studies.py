@@ -9,7 +9,6 @@ from headway.experiments.collision.vehicles import THREE_NODES
 from headway.experiments.findings import Verdict
 from headway.experiments.rows import number
 from headway.experiments.studies import crashes, output1_latency, position_error, v2v_rates
-from headway.experiments.study import Row
 
 
 def test_grids_are_as_large_as_the_papers() -> None:
@@ -46,22 +45,3 @@ def test_position_errors(quick_run: QuickRun) -> None:
     gains = [number(row, "raw") / number(row, "fused") for row in rows if row["drift"] is not None]
     assert len(gains) == len(position_error.DRIFTS)
     assert gains == sorted(gains, reverse=True)
-
-
-def test_rates_are_the_least_of_all_trials() -> None:
-    """Rows by hand: running them is what test_limit.py does."""
-    rows: list[Row] = [
-        {**cell, "rate": 500 + 10 * number, "late": "output2", "kept_without_v2v": True}
-        for number, cell in enumerate(v2v_rates.cells(True))
-        if cell["part"] == "limit"
-    ]
-    rows += [
-        {"part": "curve", "policy": policy, "trial": 0, "limit": limit, "miss_ratio": 0.1,
-         "miss_ratio1": 0.2, "miss_ratio2": 0.0}
-        for policy in v2v_rates.POLICIES
-        for limit in v2v_rates.LIMITS
-    ]  # fmt: skip
-    found = v2v_rates.analyse(rows)
-    assert "S-EDF 500/s" in found.claims[0].ours
-    assert found.claims[0].verdict is Verdict.SAME
-    assert found.claims[2].verdict is Verdict.DIFFERS

@@ -7,16 +7,21 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.experiments.collision.drives import SHORT, short_drive
+from tests.experiments.collision.drives import (
+    forget_drives,
+    short_drive,
+    studies_on_short_drives,
+)
 
-from headway.experiments.collision import cells
 from headway.experiments.collision.application import RADIO
+from headway.experiments.collision.changed import sensed_at
 from headway.experiments.collision.error_pictures import pooled_box
 from headway.experiments.collision.error_rows import trials_quantiles
 from headway.experiments.collision.fresh_reports import with_fresh_reports
 from headway.experiments.collision.track_rows import STRETCH
 from headway.experiments.collision.tracked import Tracked, most_told
-from headway.experiments.findings import TrackMap, Verdict
+from headway.experiments.collision.trial import true_places
+from headway.experiments.findings import NO_REASON, TrackMap, Verdict
 from headway.experiments.quantiles import KEYS, SHARES
 from headway.experiments.rows import number, where
 from headway.experiments.studies import position_error, tracking
@@ -25,17 +30,9 @@ from headway.experiments.study import Row
 
 @pytest.fixture(scope="module", autouse=True)
 def _short_drive() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cells, "SCENARIO", SHORT)
-        forget()
+    with studies_on_short_drives():
         yield
-    forget()
     rows.cache_clear()
-
-
-def forget() -> None:
-    cells.drive.cache_clear()
-    cells.driven.cache_clear()
 
 
 @cache
@@ -45,7 +42,7 @@ def rows() -> tuple[Row, ...]:
 
 def test_cells_give_the_same_rows_again() -> None:
     first = rows()
-    forget()
+    forget_drives()
     assert tuple(tracking.run({"trial": 0})) == first
 
 
@@ -84,6 +81,22 @@ def test_claims_can_fail(claim: int, key: str) -> None:
         assert bool(found.claims[claim].why) == (verdict is Verdict.DIFFERS)
 
 
+@pytest.mark.parametrize(
+    ("inside", "radius", "repeats"), [(0.5, 0.01, True), (1.5, 0.01, False), (0.5, 100.0, False)]
+)
+def test_repeated_errors_explain_only_what_they_can(
+    inside: float, radius: float, repeats: bool
+) -> None:
+    """They make a filter surer and less right: told of a larger error, and only if that is seen."""
+    worse = rows()
+    for key, factor in (("error", 100.0), ("inside_axes", inside), ("radius", radius)):
+        worse = tuple(scaled(worse, tracking.BEST.label, key, factor))
+    error, circle = tracking.analyse(worse).claims[:2]
+    assert error.why.startswith(tracking.REPEATS) == repeats
+    assert error.why == NO_REASON or repeats
+    assert circle.why == (NO_REASON if radius > 1 else "")
+
+
 def scaled(found: Sequence[Row], label: str, key: str, factor: float) -> list[Row]:
     return [
         {**row, key: number(row, key) * factor}
@@ -106,6 +119,22 @@ def test_what_is_inside() -> None:
 
 
 def test_fresh_reports_err_as_much_as_they_tell() -> None:
+    """Squared errors in units of the told variance are 1 in the mean, but for a chance of some
+    millionths. They would not be if the variance were taken for the deviation."""
+    recording = short_drive()
+    heard = with_fresh_reports(recording, 0).streams[RADIO]
+    told = {name: heard.column(name).to_numpy() for name in ("id", "x", "y", "var_x", "var_y")}
+    truth = true_places(recording, told["id"], sensed_at(recording, RADIO))
+    for axis, true in zip(("x", "y"), truth, strict=True):
+        there, variance = ~np.isnan(true), told[f"var_{axis}"]
+        drawn = ((told[axis] - true) / np.sqrt(variance))[there]
+        chance = 5 * np.sqrt(2 / len(drawn))
+        assert chance < 0.2
+        assert np.mean(drawn**2) == pytest.approx(1, abs=chance)
+        assert np.mean(variance[there] * drawn**2) != pytest.approx(1, abs=chance)
+
+
+def test_fresh_reports_change_positions_only() -> None:
     recording = short_drive()
     fresh = with_fresh_reports(recording, 0)
     before, after = recording.streams[RADIO], fresh.streams[RADIO]

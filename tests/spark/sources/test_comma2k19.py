@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 from tests.contract.recordings import Answer, comparable
+from tests.recorded_drive import SEGMENT, needs_the_documented_drive
 
 import headway as hw
 from headway.compile import compile_query
-from headway.experiments.recorded.segment import dbc_of, segment_directory
+from headway.experiments.recorded.segment import dbc_of
 from headway.model.plan import Plan
 from headway.model.time import MICROSECOND
 from headway.runtime.engine import Engine
@@ -29,11 +29,9 @@ from headway.spark.sources.quarantine import Quarantine
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SEGMENT = segment_directory()
 RADAR_DBC = dbc_of(SEGMENT)
 LOG = SEGMENT / "processed_log" / "CAN"
-pytestmark = pytest.mark.skipif(not LOG.is_dir(), reason=f"no recording at {SEGMENT}")
-pytest.importorskip("cantools", reason="cantools is not installed")
+pytestmark = needs_the_documented_drive
 
 WHEELS_DBC = """VERSION ""
 BS_:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,6 @@ from headway.experiments.reproduce import reproduce as run_studies
 from headway.experiments.run_cells import run_here, run_on_spark
 from headway.experiments.studies import STUDIES, study_named
 from headway.experiments.study import CellWork, Study
-from headway.experiments.timings import add_timings
 from headway.report import study_tables
 from headway.report.study_markdown import study_markdown
 from headway.report.study_page import study_page
@@ -31,7 +30,9 @@ from headway.spark.masters import check_master, is_local
 from headway.spark.session import owned_session
 from headway.spark.submit import ship
 
-REPORT, VERDICTS, TABLES, PICTURES = "report.html", "verdicts.json", "verdicts.md", "pictures"
+REPORT, VERDICTS, TABLES, TIMINGS, PICTURES = (
+    "report.html", "verdicts.json", "verdicts.md", "timings.json", "pictures",
+)  # fmt: skip
 
 FEW = 3
 """studies whose claims are all shown on the screen; of more, only what differs is"""
@@ -43,7 +44,7 @@ def reproduce(
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="show the studies and stop")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="smaller grids: minutes instead of an hour")
+        bool, typer.Option("--quick", help="small grids: a minute or two instead of half an hour")
     ] = False,
     out: Annotated[Path, typer.Option(metavar="DIR", help="where rows and report go")] = Path(
         "build/reproduce"
@@ -80,7 +81,7 @@ def reproduce(
     A study may need what is not part of Headway, such as a recorded drive: `all` goes on without
     it and says what it lacks.
 
-    Exit code: 0 fine, 1 a cell failed, 2 bad input.
+    Exit code: 0 fine, 1 a cell failed or rows could not be analysed, 2 bad input.
     """
     studies = _chosen(names or ["all"])
     if list_:
@@ -91,27 +92,39 @@ def reproduce(
     if png:
         check_png()
     store = CellStore(out.absolute())
+    if "all" not in (names or ["all"]):
+        _refuse_lacking(store, studies, quick=quick)
     store.open(force=force)
     reproduction = prepare(store, studies, quick=quick)
-    if "all" not in (names or ["all"]):
-        _refuse(reproduction.lacking)
     found = _run(reproduction, master, plain=plain, shown=not json)
     command = "headway reproduce " + " ".join(names or ["all"]) + (" --quick" if quick else "")
     verdicts = json_format.dumps(study_tables.data(found), indent=2, ensure_ascii=False) + "\n"
     page = study_page(found, command, quick=quick)
     tables = study_markdown(found, command, PICTURES if png else None)
-    write_files(out, {REPORT: page, VERDICTS: verdicts, TABLES: tables})
-    add_timings(out, found)
+    timings = {one.study.name: round(one.seconds, 2) for one in found if one.findings}
+    told = json_format.dumps(timings, indent=2) + "\n"
+    write_files(out, {REPORT: page, VERDICTS: verdicts, TABLES: tables, TIMINGS: told})
     if png:
         write_bytes(out / PICTURES, pngs(found))
     if json:
         write(verdicts)
     else:
         show(_explained(found, out))
-    failed = [cell for one in found for cell in one.failed]
-    for cell in failed:
-        write_problem(f"study {cell.study}, cell {cell.cell}: {cell.error}")
-    if failed:
+    problems = [
+        *(
+            f"study {cell.study}, cell {cell.cell}: {cell.error}"
+            for one in found
+            for cell in one.failed
+        ),
+        *(
+            f"study {one.study.name}: its rows could not be analysed: {one.confused}"
+            for one in found
+            if one.confused
+        ),
+    ]
+    for problem in problems:
+        write_problem(problem)
+    if problems:
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
 
 
@@ -121,12 +134,16 @@ def _chosen(names: Sequence[str]) -> list[Study]:
     return [study_named(name) for name in dict.fromkeys(names)]
 
 
-def _refuse(lacking: Mapping[str, str]) -> None:
-    """What was asked for by name must be run."""
+def _refuse_lacking(store: CellStore, studies: Sequence[Study], *, quick: bool) -> None:
+    """What was asked for by name must be run, or have been finished before; told before anything
+    is thrown away."""
+    if store.is_ours():
+        lacking = prepare(store, studies, quick=quick).lacking
+    else:
+        lacking = {study.name: lack for study in studies if (lack := study.lacks())}
     if lacking:
-        raise EnvironmentMissing(
-            "\n".join(f"study {name}: {lack}" for name, lack in lacking.items())
-        )
+        told = (f"study {name}: {lack}" for name, lack in lacking.items())
+        raise EnvironmentMissing("\n".join(told))
 
 
 def _run(reproduction: Reproduction, master: str, *, plain: bool, shown: bool) -> list[Reproduced]:

@@ -19,7 +19,7 @@ SEED = 1
 """of the traffic; a trial's number is the seed of its phases, noise and losses"""
 SCENARIO = Scenario(seed=SEED)
 S_EDF_RATE = 620
-"""V2V tuples/s: what the study of rates found for S-EDF (the published one is 800)"""
+"""V2V tuples/s: what the study of rates finds for S-EDF, and checks (the published one is 800)"""
 PUBLISHED = {"s-edf": 800, "fifo+": 100}
 """V2V tuples/s with no miss"""
 LEAST_RATE = 10

@@ -75,8 +75,8 @@ def table(rows: Sequence[Row]) -> Grid:
                 str(len(where(meetings, setting=one.label))),
                 f"{crash_rate(meetings, one):.1%}",
                 f"{min(times_left(meetings, one)):.2f}",
-                _missed(where(trials, setting=one.label), 1),
-                _missed(where(trials, setting=one.label), 2),
+                missed(where(trials, setting=one.label), 1),
+                missed(where(trials, setting=one.label), 2),
             )
             for one in SETTINGS
         ),
@@ -118,6 +118,7 @@ def _average(rows: Sequence[Row], key: str) -> float:
     return sum(found) / len(found)
 
 
-def _missed(trials: Sequence[Row], output: int) -> str:
-    missed, tuples = (sum(values(trials, f"{name}{output}")) for name in ("misses", "tuples"))
-    return f"{missed / tuples:.2%}" if tuples else "–"
+def missed(trials: Sequence[Row], output: int) -> str:
+    """The share of an output's tuples that were late."""
+    late, tuples = (sum(values(trials, f"{name}{output}")) for name in ("misses", "tuples"))
+    return f"{late / tuples:.2%}" if tuples else "–"

@@ -44,8 +44,8 @@ class Tracked:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Whether the truth is in the circle. It holds 85 % of a round normal law, not 95 %: those
-        are in the interval of each axis."""
+        """Whether the truth is in the circle. Of a normal law it holds 85 % (both σ alike) to
+        95 % (one of them 0); the interval of each axis holds 95 %."""
         return self.error <= self.radius
 
     @property

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
-from headway.experiments.hvlb import lengths as hvlb_lengths
-from headway.experiments.hvlb.lengths import Trial
+from headway.experiments.hvlb.lengths import Row as LengthRow
+from headway.experiments.hvlb.lengths import Trial, run_trial
 from headway.experiments.rows import blocks, flag, number, text, whole
 from headway.experiments.study import Cell, Row, Scalar
 
@@ -64,10 +64,10 @@ def run_block(cell: Cell) -> list[Row]:
         )
         for place in range(first, first + whole(cell, "graphs"))
     ]
-    return [_kept(row, cell["most_depth"]) for row in hvlb_lengths.run(trials)]
+    return [_kept(row, cell["most_depth"]) for trial in trials for row in run_trial(trial)]
 
 
-def _kept(row: hvlb_lengths.Row, most_depth: Scalar) -> Row:
+def _kept(row: LengthRow, most_depth: Scalar) -> Row:
     values = asdict(row) | {"rates": rates_named(row.rates), "most_depth": most_depth}
     measures = ("makespan", "slr", "speedup", "load_balance")
     return values | dict.fromkeys(measures) if row.failed else values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from headway.experiments.overload import trials as rop_trials
+from headway.experiments.overload.trials import Row as TrialRow
 from headway.experiments.rows import flag, number, text, whole
 from headway.experiments.study import Row
 
@@ -19,14 +19,14 @@ POLICY_NAMES = {
 }
 
 
-def kept(rows: Iterable[rop_trials.Row]) -> list[Row]:
+def kept(rows: Iterable[TrialRow]) -> list[Row]:
     return [asdict(row) for row in rows]
 
 
-def trials(rows: Iterable[Row]) -> list[rop_trials.Row]:
+def trials(rows: Iterable[Row]) -> list[TrialRow]:
     """The rows of a study as :mod:`headway.experiments.overload.trials` has them."""
     return [
-        rop_trials.Row(
+        TrialRow(
             load=whole(row, "load"),
             trial=whole(row, "trial"),
             policy=text(row, "policy"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from headway.experiments.collision.encounters import STOPPING_TIME
 from headway.experiments.findings import BarChart, Grid, LineChart, Picture, Point, Series
+from headway.experiments.recorded.car_ahead import CLOSING
 from headway.experiments.recorded.positions import CARRIED, FUSED, HELD
 from headway.experiments.recorded.rows import (
     FUSED_VIEW,
@@ -35,7 +36,7 @@ def pictures(rows: Sequence[Row]) -> tuple[Picture, ...]:
             "Time to collision with the car ahead",
             "s",
             _shown_ttc,
-            f"At the top: {LONGEST_TTC:g} s or more, or not closing by 0.5 m/s. "
+            f"At the top: {LONGEST_TTC:g} s or more, or not closing by {CLOSING:g} m/s. "
             f"{STOPPING_TIME} s are needed to stop.",
         ),
         _by_rate(
@@ -100,7 +101,7 @@ def _by_rate(
 
 
 def _outputs(rows: Sequence[Row]) -> Grid:
-    """The rate of the example's file; the promises are for S-EDF."""
+    """At the fastest rate that was run; the promises are for S-EDF."""
     fastest = rates_of(rows)[0]
     return Grid(
         title=f"Outputs at rate {fastest:g}, latencies in ms (the promises are for S-EDF)",
@@ -160,7 +161,7 @@ def _positions(rows: Sequence[Row]) -> BarChart:
             )
             for every in thinned
         ),
-        note="Against the reference trajectory. The receiver gives 10 fixes a second.",
+        note="Against the reference trajectory.",
     )
 
 

@@ -1,9 +1,9 @@
 """Position error on a recorded drive, without and with type 1 fusion, in order and not.
 
-GNSS (9.7 Hz) and CAN speed (83 Hz) against the reference trajectory (20 Hz). The operator has its
-default parameters; nothing is fitted to the drive. Unless a line says otherwise an error is that of
-what is known at the moment of a reference point, by tuples that have arrived. Disorder delays every
-tuple's arrival by 0 to 100 ms, evenly.
+GNSS and CAN speed against the reference trajectory. The operator has its default parameters;
+nothing is fitted to the drive. Unless a line says otherwise an error is that of what is known at
+the moment of a reference point, by tuples that have arrived. Disorder delays every tuple's arrival
+by 0 to 100 ms, evenly.
 """
 
 from __future__ import annotations

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from headway.experiments.rows import number, values, where
+from headway.experiments.policy_names import POLICY_NAMES
+from headway.experiments.rows import number, number_or_none, values, where
 from headway.experiments.study import Row, Scalar
 
 FIGURE = "recorded drive"
-POLICIES = {"s-edf": "S-EDF", "fifo+": "FIFO+", "mc+": "MC+", "pcs": "PCS"}
+POLICIES = {policy: POLICY_NAMES[policy] for policy in ("s-edf", "fifo+", "mc+", "pcs")}
 FUSED_VIEW, RADAR_VIEW = "fused by the query", "radar alone"
 
 
@@ -30,12 +31,31 @@ def missed_share(rows: Sequence[Row], policy: str, rate: float) -> float:
 
 def slowest_kept(rows: Sequence[Row], policy: str) -> float | None:
     """The slowest rate at which, and above which, no deadline was missed; None if there is none."""
-    kept = None
+    return _slowest(rows, lambda rate: missed_share(rows, policy, rate) == 0)
+
+
+def slowest_promised(rows: Sequence[Row]) -> float | None:
+    """The slowest rate at which, and above which, the compiler promises the deadline of every
+    output (:attr:`headway.model.plan.Promise.kept`); the promises are for S-EDF."""
+
+    def all_promised(rate: float) -> bool:
+        bounds = [
+            (number_or_none(row, "bound_ms"), number(row, "deadline_ms"))
+            for row in outputs_at(rows, "s-edf", rate)
+        ]
+        return all(bound is not None and bound <= deadline for bound, deadline in bounds)
+
+    return _slowest(rows, all_promised)
+
+
+def _slowest(rows: Sequence[Row], holds: Callable[[float], bool]) -> float | None:
+    """The last rate before the first at which it does not hold, from the fastest down."""
+    found = None
     for rate in rates_of(rows):
-        if missed_share(rows, policy, rate) > 0:
+        if not holds(rate):
             break
-        kept = rate
-    return kept
+        found = rate
+    return found
 
 
 def milliseconds(row: Row, key: str) -> str:

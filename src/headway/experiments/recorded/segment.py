@@ -1,7 +1,5 @@
 """Where the recorded real drive is: a segment of the public data set comma2k19, which is not part
-of Headway. The environment variable ``HEADWAY_COMMA2K19`` names its folder; without it the segment
-is looked for in ``shared/data/comma2k19/segment`` beside the repository (``HEADWAY_SHARED`` names
-another ``shared``)."""
+of Headway. The environment variable ``HEADWAY_COMMA2K19`` names its folder."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from pathlib import Path
 from headway.errors import EnvironmentMissing, FileError, InputError, Place, Problem
 from headway.sources.can_logs import ARRAYS, needed
 
-SEGMENT_VARIABLE, SHARED_VARIABLE = "HEADWAY_COMMA2K19", "HEADWAY_SHARED"
+SEGMENT_VARIABLE = "HEADWAY_COMMA2K19"
 CAN_LOG = "processed_log/CAN/raw_can"
 DBC = "../toyota_adas.dbc"
 """what decodes the radar's frames; it stands beside the segment"""
@@ -30,33 +28,45 @@ FILES = (
     DBC,
 )
 """all that is read, from the segment's folder"""
-HOW = (
-    f"set {SEGMENT_VARIABLE} to the folder of a segment of a Toyota RAV4 from the public data set "
-    "comma2k19 (repository commaai/comma2k19), which holds global_pose, processed_log/CAN and "
-    "processed_log/GNSS, and put toyota_adas.dbc (repository commaai/opendbc) into the folder above"
+WANTED = (
+    "the folder of a segment of a Toyota RAV4 from the public data set comma2k19 (repository "
+    "commaai/comma2k19), which holds global_pose, processed_log/CAN and processed_log/GNSS, and "
+    "put toyota_adas.dbc (repository commaai/opendbc) into the folder above"
 )
 
 
-def segment_directory() -> Path:
-    """The folder that is named, or the one beside the repository; it need not be there."""
-    if named := os.environ.get(SEGMENT_VARIABLE):
-        return Path(named).absolute()
-    beside = Path(__file__).parents[5] / "shared"
-    shared = Path(os.environ.get(SHARED_VARIABLE) or beside).absolute()
-    return shared / "data/comma2k19/segment"
+def segment_directory() -> Path | None:
+    """The folder that is named; it need not be there."""
+    named = os.environ.get(SEGMENT_VARIABLE)
+    return Path(named).absolute() if named else None
+
+
+def whole_segment() -> Path:
+    """The folder that is named, with all that is read; EnvironmentMissing says what is not there.
+    A report tells it, so no path of a machine is in it unless its user named one."""
+    folder = segment_directory()
+    if folder is None:
+        raise EnvironmentMissing(
+            f"there is no recorded drive: {SEGMENT_VARIABLE} is not set; set it to {WANTED}"
+        )
+    missing = [name for name in FILES if not _file(folder, name).is_file()]
+    if missing:
+        more = f" and {len(missing) - 1} more of its {len(FILES)} files" if missing[1:] else ""
+        problem = Problem(
+            f"{SEGMENT_VARIABLE} is set to this folder, but there is no whole recorded drive in it",
+            place=Place(str(folder)),
+            got=f"a folder without {missing[0]}{more}" if folder.is_dir() else "no such folder",
+            want=f"set it to {WANTED}",
+        )
+        raise EnvironmentMissing(str(problem))
+    needed("cantools", "cantools")
+    return folder
 
 
 def lacks() -> str | None:
     """What is missing to run the recorded drive here, and how to get it."""
-    folder = segment_directory()
-    missing = [name for name in FILES if not _file(folder, name).is_file()]
-    if len(missing) == len(FILES):
-        return f"there is no recorded drive: {HOW}"
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        return f"the recorded drive lacks {missing[0]}{more}: {HOW}"
     try:
-        needed("cantools", "cantools")
+        whole_segment()
     except EnvironmentMissing as error:
         return str(error)
     return None
@@ -64,31 +74,35 @@ def lacks() -> str | None:
 
 def recording() -> str | None:
     """Says which drive it is, by the content of its files; None where there is none."""
-    if lacks() is not None:
+    try:
+        return _digest(whole_segment())
+    except EnvironmentMissing:
         return None
-    digest = hashlib.sha256()
-    for name in FILES:
-        content = _read(_file(segment_directory(), name))
-        digest.update(f"{name} {len(content)} ".encode())
-        digest.update(content)
-    return digest.hexdigest()[:16]
 
 
 def segment_of(wanted: str | None) -> Path:
     """The folder of that recording; another machine may have none, or another one."""
-    if (lack := lacks()) is not None:
-        raise EnvironmentMissing(lack)
-    found = recording()
+    folder = whole_segment()
+    found = _digest(folder)
     if found != wanted:
         raise InputError(
             Problem(
                 "this is not the recorded drive that the run began with",
-                place=Place(str(segment_directory())),
+                place=Place(str(folder)),
                 got=f"recording {found} instead of {wanted}",
                 want=f"name the same one with {SEGMENT_VARIABLE} everywhere, or begin anew",
             )
         )
-    return segment_directory()
+    return folder
+
+
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name in FILES:
+        content = _read(_file(folder, name))
+        digest.update(f"{name} {len(content)} ".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -6,18 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, stated
+from headway.experiments.policy_names import POLICY_NAMES
 from headway.experiments.sedf import basic as basic_study
 from headway.experiments.study import Cell, Paper, Row, Study
 
 MARGIN = 0.1
 """Miss ratios this near are `about the same`: the paper prints curves, not numbers."""
-NAMES = {
-    "s-edf": "S-EDF",
-    "s-edf-primitive": "primitive",
-    "fifo+": "FIFO+",
-    "mc+": "MC+",
-    "pcs": "PCS",
-}
+RIVALS = ("fifo+", "mc+", "pcs")
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -42,8 +37,8 @@ def analyse(rows: Sequence[Row]) -> Findings:
                 rows, "input1", "Figure 9: operator trains", ("s-edf", "s-edf-primitive"), both=True
             ),
             _chart(rows, "input2", "Figure 10: operator trains", ("s-edf", "s-edf-primitive")),
-            _chart(rows, "input1", "Figure 11: policies", ("s-edf", "fifo+", "mc+", "pcs")),
-            _chart(rows, "input2", "Figure 12: policies", ("s-edf", "fifo+", "mc+", "pcs")),
+            _chart(rows, "input1", "Figure 11: policies", ("s-edf", *RIVALS)),
+            _chart(rows, "input2", "Figure 12: policies", ("s-edf", *RIVALS)),
         ),
     )
 
@@ -90,14 +85,13 @@ def _gain(rows: Sequence[Row], *, batches: bool) -> float:
 def _rivals(rows: Sequence[Row]) -> list[Claim]:
     claims = []
     for figure, given in (("figure 11", "input1"), ("figure 12", "input2")):
-        mean = {name: _mean(rows, given, name, batches=True) for name in NAMES}
-        others = ("fifo+", "mc+", "pcs")
+        mean = {name: _mean(rows, given, name, batches=True) for name in ("s-edf", *RIVALS)}
         claims += [
             stated(
                 figure,
                 f"S-EDF misses less than FIFO+, MC+ and PCS on {given}",
-                ", ".join(f"{NAMES[name]} {mean[name]:.1%}" for name in ("s-edf", *others)),
-                holds=all(mean["s-edf"] < mean[other] for other in others),
+                ", ".join(f"{POLICY_NAMES[name]} {mean[name]:.1%}" for name in mean),
+                holds=all(mean["s-edf"] < mean[rival] for rival in RIVALS),
             ),
             stated(
                 figure,
@@ -137,7 +131,7 @@ def _chart(
                 for row in rows
                 if (row["input"], row["policy"], row["batches"]) == (given, policy, batches)
             )
-            name = NAMES[policy] + (", single tuples" if not batches else "")
+            name = POLICY_NAMES[policy] + (", single tuples" if not batches else "")
             series.append(Series(name=name, points=points))
     return LineChart(
         title=f"{title}, {given}",

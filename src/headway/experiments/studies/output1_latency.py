@@ -16,11 +16,11 @@ from headway.experiments.collision.cells import S_EDF_RATE, driven, trials_of
 from headway.experiments.collision.measured import measure
 from headway.experiments.collision.setting import Setting
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, stated
+from headway.experiments.policy_names import POLICY_NAMES
 from headway.experiments.rows import number, sample, values, where, whole
 from headway.experiments.study import Cell, Paper, Row, Study
 
 POLICIES = ("s-edf", "fifo+")
-NAMES = {"s-edf": "S-EDF", "fifo+": "FIFO+"}
 LIMITS = (100, 300, S_EDF_RATE)
 PUBLISHED = (0.61, 0.65)
 """AEDSMS, S-EDF"""
@@ -62,7 +62,7 @@ def _claim(rows: Sequence[Row], limit: int) -> Claim:
         policy: max(values(where(rows, policy=policy, shed=limit), "latency"))
         for policy in POLICIES
     }
-    told = ", ".join(f"{NAMES[policy]} {longest[policy]:.1f} ms" for policy in POLICIES)
+    told = ", ".join(f"{POLICY_NAMES[policy]} {longest[policy]:.1f} ms" for policy in POLICIES)
     return stated(
         "figure 16",
         "EDF cuts the longest latency of output1 by 61 % (AEDSMS), 65 % (S-EDF)",
@@ -78,7 +78,10 @@ def _chart(rows: Sequence[Row], limit: int) -> LineChart:
         x="driving time, s",
         y="longest latency, ms",
         series=tuple(
-            Series(name=NAMES[policy], points=_points(where(rows, policy=policy, shed=limit)))
+            Series(
+                name=POLICY_NAMES[policy],
+                points=_points(where(rows, policy=policy, shed=limit)),
+            )
             for policy in POLICIES
         ),
         note="Mean over the trials, bars: standard deviation. Deadline 30 ms.",

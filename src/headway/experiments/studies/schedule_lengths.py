@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, stated
-from headway.experiments.hvlb import lengths as hvlb_lengths
+from headway.experiments.hvlb.lengths import GRAPHS, SEED, TASKS, grid_1
 from headway.experiments.hvlb.random_graphs import RATE_ORDERS
 from headway.experiments.hvlb.rows import (
     COMPARED,
@@ -40,8 +40,8 @@ SHOWN_RATES = ((0.67, 0.83, 1.0), (0.83, 1.0, 0.67), (1.0, 0.67, 0.83))
 
 
 def cells(quick: bool) -> list[Cell]:
-    graphs = QUICK_GRAPHS if quick else hvlb_lengths.GRAPHS
-    return block_cells(hvlb_lengths.grid_1(graphs), BLOCK)
+    graphs = QUICK_GRAPHS if quick else GRAPHS
+    return block_cells(grid_1(graphs), BLOCK)
 
 
 Groups = Mapping[tuple[Scalar, ...], Sequence[Row]]
@@ -69,7 +69,7 @@ def _better(groups: Groups, metric: str) -> Claim:
     figure, words, _ = METRICS[metric]
     wins = {"hvlb-cc-a": 0, "hvlb-cc-b": 0}
     gains = []
-    grid = [(n, rates_named(order)) for n in hvlb_lengths.TASKS for order in RATE_ORDERS]
+    grid = [(n, rates_named(order)) for n in TASKS for order in RATE_ORDERS]
     for cell in grid:
         mean = {name: fmean(measured(groups[name, *cell], metric)) for name in COMPARED}
         for name in wins:
@@ -116,7 +116,7 @@ def _chart(groups: Groups, metric: str, rates: str) -> LineChart:
     series = []
     for name in COMPARED:
         points = []
-        for tasks in hvlb_lengths.TASKS:
+        for tasks in TASKS:
             found = sample(measured(groups[name, tasks, rates], metric))
             points.append(Point(x=tasks, y=found.mean, low=found.least, high=found.most))
         series.append(Series(name=NAMES[name], points=tuple(points)))
@@ -138,5 +138,5 @@ STUDY = Study(
     cells=cells,
     run=run_block,
     analyse=analyse,
-    seed=hvlb_lengths.SEED,
+    seed=SEED,
 )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.experiments.findings import Claim, Findings, Span, Timeline, numbers
+from headway.experiments.policy_names import POLICY_NAMES
 from headway.experiments.rows import flag, number, text, where
 from headway.experiments.sedf import example
 from headway.experiments.sedf.operator_slots import operator_slots
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.runtime.engine import Engine
 
-POLICIES = {"s-edf": "S-EDF", "fifo+": "FIFO+"}
+POLICIES = ("s-edf", "fifo+")
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -98,14 +99,14 @@ def _run(rows: Sequence[Row], policy: str) -> list[Claim]:
     return [
         numbers(
             "figure 7",
-            f"{POLICIES[policy]} {example.SLOTS_FROM[policy]} {example.SLOTS[policy]}",
+            f"{POLICY_NAMES[policy]} {example.SLOTS_FROM[policy]} {example.SLOTS[policy]}",
             order,
             equal=order == example.SLOTS[policy]
             and all(number(row, "end") - number(row, "start") == 1 for row in slots),
         ),
         numbers(
             "figure 7",
-            f"{POLICIES[policy]}: outputs {_times(printed)}; missed: {_pairs(late)}",
+            f"{POLICY_NAMES[policy]}: outputs {_times(printed)}; missed: {_pairs(late)}",
             f"{_times(done)}; missed: {_pairs(missed)}",
             equal=(done, missed) == (printed, late),
         ),
@@ -128,7 +129,7 @@ def _timeline(rows: Sequence[Row]) -> Timeline:
     kinds = {o: place for place, train in enumerate(example.TRAINS) for o in train.split()}
     lanes = tuple(
         (
-            shown,
+            POLICY_NAMES[policy],
             tuple(
                 Span(
                     start=number(row, "start"),
@@ -139,7 +140,7 @@ def _timeline(rows: Sequence[Row]) -> Timeline:
                 for row in where(rows, policy=policy, what="slot")
             ),
         )
-        for policy, shown in POLICIES.items()
+        for policy in POLICIES
     )
     return Timeline(
         title="Figure 7: the same tuples under S-EDF and FIFO+",
