@@ -53,8 +53,7 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that need Spark, so that ``-m "not spark"`` is the quick run. When there are
     several processes, those that share a session are kept in one, and so are those that share the
-    run of all studies, which may be another one. (pytest 9.2 with pytest-xdist 3.8 does not keep
-    groups together, pytest-xdist issue 1386: then each process has a session of its own.)"""
+    run of all studies, which may be another one."""
     for item in items:
         needed = getattr(item, "fixturenames", ())
         if "quick_run" in needed:
