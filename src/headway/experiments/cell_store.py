@@ -70,8 +70,7 @@ class CellStore:
         mark = self.folder / CODE_FILE
         try:
             if mark.exists():
-                found = json.loads(mark.read_text(encoding="utf-8")).get("code")
-                if found == code_fingerprint():
+                if self._is_marked():
                     return
                 if not force:
                     raise FileError(
@@ -93,13 +92,15 @@ class CellStore:
 
     def is_ours(self) -> bool:
         """Whether there are cells here, and by this code."""
-        mark = self.folder / CODE_FILE
         try:
-            return bool(
-                json.loads(mark.read_text(encoding="utf-8")).get("code") == code_fingerprint()
-            )
-        except (OSError, ValueError, AttributeError):
+            return self._is_marked()
+        except (OSError, ValueError):
             return False  # open() says what is wrong with it
+
+    def _is_marked(self) -> bool:
+        """By this code; OSError or ValueError where the mark cannot be read."""
+        mark = json.loads((self.folder / CODE_FILE).read_text(encoding="utf-8"))
+        return bool(mark == {"code": code_fingerprint()})
 
     def path(self, work: CellWork) -> Path:
         return self.folder / work.study / "cells" / f"{work.key}.parquet"
