@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headway.compile.compilation import Compilation
-from headway.compile.placement import Options, problem_of, solve_placement
+from headway.compile.placement.problem import problem_of
+from headway.compile.placement.solve import Options, solve_placement
 
 
 def place(compilation: Compilation, options: Options | None = None) -> Compilation:

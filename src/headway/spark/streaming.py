@@ -21,7 +21,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Row as SparkRow
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
@@ -231,11 +232,11 @@ class _Vehicles(StatefulProcessor):
         self._stream = VehicleStream(engine_of(self._text), self._sources)
         self._listing = listing_of(self._text, self._listed)
         rows = (struct_name(place) for place in range(len(self._columns)))
-        self._row = Row(VEHICLE_COLUMN, EXIT, LATE, ARRIVED, *rows, SIDE)
+        self._row = SparkRow(VEHICLE_COLUMN, EXIT, LATE, ARRIVED, *rows, SIDE)
 
     def handleInputRows(  # noqa: N802
         self, key: Any, rows: Any, timerValues: TimerValues  # noqa: N803
-    ) -> Iterator[Row]:  # fmt: skip
+    ) -> Iterator[SparkRow]:  # fmt: skip
         self._load()
         results = self._stream.offer(self._held(rows))
         self._save(timerValues)
@@ -243,7 +244,7 @@ class _Vehicles(StatefulProcessor):
 
     def handleExpiredTimer(  # noqa: N802
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo  # noqa: N803
-    ) -> Iterator[Row]:  # fmt: skip
+    ) -> Iterator[SparkRow]:  # fmt: skip
         if not self._state.exists():
             return iter(())
         self._load()
@@ -273,7 +274,7 @@ class _Vehicles(StatefulProcessor):
             values = row[names[source]].values()
             yield Held(row[ARRIVED], source, row[POSITION], tuple(values))
 
-    def _rows(self, key: Any, results: list[Result]) -> Iterator[Row]:
+    def _rows(self, key: Any, results: list[Result]) -> Iterator[SparkRow]:
         (vehicle,) = key
         for result in results:
             place = self._places[result.output]

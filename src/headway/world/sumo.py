@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from headway.errors import EnvironmentMissing, FileError, InputError, Place, Problem
-from headway.world import sumo_net
+from headway.world.sumo_net import INSTALL, generate_grid, read_buildings, read_network, write_trips
 from headway.world.traffic import Array, Bounds, Collision, Integers, Motion, Truths
 
 STEP = 0.1
@@ -98,7 +98,7 @@ def sumo_traffic(
                 got=f"{duration} and {equipped}",
             )
         )
-    network = sumo_net.read_network(net)
+    network = read_network(net)
     names, steps = _drive(net, routes, duration, seed)
     if not names:
         raise FileError(
@@ -114,7 +114,7 @@ def sumo_traffic(
     radio = random.random(len(names)) < equipped
     radio[column] = True
     if isinstance(buildings, Path):
-        buildings = sumo_net.read_buildings(buildings)
+        buildings = read_buildings(buildings)
     return SumoTraffic(
         seed=seed,
         duration=duration,
@@ -142,8 +142,8 @@ def sumo_grid(
 ) -> SumoTraffic:
     """A grid by ``netgenerate --grid`` with random trips, a building in each block."""
     with tempfile.TemporaryDirectory() as name:
-        net = sumo_net.generate_grid(Path(name), columns, rows, block)
-        trips = sumo_net.write_trips(net, cars, duration, seed)
+        net = generate_grid(Path(name), columns, rows, block)
+        trips = write_trips(net, cars, duration, seed)
         half = street_width / 2
         west, south = np.meshgrid(np.arange(columns - 1) * block, np.arange(rows - 1) * block)
         corners = np.stack([west.ravel(), south.ravel()], axis=1)
@@ -161,7 +161,7 @@ def sumo_grid(
 def _drive(net: Path, routes: Path, duration: float, seed: int) -> tuple[tuple[str, ...], Array]:
     """Names of the cars, and their motion at each step (4, steps, cars)."""
     if importlib.util.find_spec("libsumo") is None:
-        raise EnvironmentMissing(f"Traffic from SUMO needs libsumo. {sumo_net.INSTALL}")
+        raise EnvironmentMissing(f"Traffic from SUMO needs libsumo. {INSTALL}")
     worker = Path(__file__).with_name("sumo_worker.py")
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "motion.npz"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Union
+import typing
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Tag
 
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
     StepChoice = StepForm
 else:
     StepChoice = Annotated[
-        Union[tuple(Annotated[form, Tag(TAG + key)] for key, form in FORMS.items())],  # noqa: UP007
+        typing.Union[tuple(Annotated[form, Tag(TAG + key)] for key, form in FORMS.items())],  # noqa: UP007
         Discriminator(_kind),
         BeforeValidator(_one_kind),
     ]
