@@ -17,16 +17,14 @@ from math import log
 from random import Random
 from time import process_time
 
-from headway.compile.compilation import Compilation
-from headway.compile.passes import PASSES, plan_of
-from headway.model.arrival import Rate
+from headway.compiler.compilation import Compilation
+from headway.compiler.passes import PASSES, plan_of
 from headway.model.codec import plan_to_json
-from headway.model.cost import Cost
 from headway.model.expression import Column, Sql
 from headway.model.operators import Filter, Input, Join, Map, Operator, Union
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.vehicle import Node, Vehicle
 
 GROUP = 50

@@ -22,8 +22,8 @@ from headway.fusion.kalman import observe_position, predict
 from headway.fusion.own_vehicle import OwnVehicleFusion
 from headway.fusion.state import start
 from headway.fusion.surroundings import SurroundingsFusion
+from headway.model.quantities import SECOND
 from headway.model.schema import Schema, schema
-from headway.model.time import SECOND
 from headway.model.user_operator import OperatorContext, Row
 
 PERIOD = 100_000

@@ -19,11 +19,11 @@ from headway.experiments.overload import hard_tasks as rop_hard_tasks
 from headway.experiments.overload import policies as rop_policies
 from headway.experiments.overload.trials import analyse
 from headway.files import load_query, load_vehicle
-from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
-from headway.schedule.overload import Happening, Record, Release, simulate
-from headway.schedule.overload.releases import in_order
+from headway.schedule.overload import Happening, Release, TrialRecord, simulate
+from headway.schedule.overload.simulate import in_order
 
 LENGTH = 20_000
 """ms"""
@@ -37,7 +37,7 @@ def task_set() -> TaskSet:
         tasks=tuple(
             OverloadTask(
                 name=name,
-                kind=Kind.HARD if index < 2 else Kind.SOFT,
+                kind=TaskKind.HARD if index < 2 else TaskKind.SOFT,
                 period=period * MILLISECOND,
                 deadline=period * MILLISECOND,
                 utilisation=Constant(wcet * FULL // period),
@@ -63,7 +63,7 @@ def speed(
     """Jobs per CPU second of the fastest run."""
     best = 0.0
     for _ in range(repeats):
-        record = Record() if traced else None
+        record = TrialRecord() if traced else None
         start = process_time()
         simulate(task_set(), jobs, overload_policy_named(policy), length * MILLISECOND, record)
         best = max(best, len(jobs) / (process_time() - start))
@@ -82,7 +82,7 @@ def against_simso(repeats: int) -> None:
         print(error)
         return
     theirs = len(jobs) / found["seconds"]
-    record = Record()
+    record = TrialRecord()
     simulate(task_set(), jobs, overload_policy_named("op-edf"), LENGTH * MILLISECOND, record)
     ends: dict[str, list[float]] = {name: [] for name, *_ in TASKS}
     for what, time, task, _ in record.events:

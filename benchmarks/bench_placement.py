@@ -14,15 +14,14 @@ import random
 import time
 from dataclasses import replace
 
-from headway.compile.compilation import Compilation
-from headway.compile.placement import Options, problem_of, solve_placement
-from headway.model.cost import Cost
+from headway.compiler.compilation import Compilation
+from headway.compiler.placement import Options, problem_of, solve_placement
 from headway.model.expression import Sql
 from headway.model.graph import graph_of
 from headway.model.operators import Filter, Input, Map, Operator, Union
+from headway.model.quantities import MILLISECOND, Cost
 from headway.model.query import Output, Query, Source
 from headway.model.schema import DataType, Field, Schema
-from headway.model.time import MILLISECOND
 from headway.model.vehicle import Bus, BusKind, Gateway, Node, Vehicle
 
 ZONES = {"backbone": 5, "vision": 3, "chassis": 4, "radar": 3, "body": 3, "drive": 2}

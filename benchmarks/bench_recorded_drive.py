@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 from recorded_segment import named_or_beside
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.experiments.recorded.car_ahead import agreement, car_ahead, radar_alone
 from headway.experiments.recorded.drive import car_ahead_application, drive, recorded
 from headway.experiments.recorded.segment import SEGMENT_VARIABLE
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.report.recorded_drive_chart import recorded_drive_svg
 
 TITLE = "A minute behind real cars, through the collision warning"

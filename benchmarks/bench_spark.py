@@ -23,11 +23,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import load_query
 from headway.model.plan import Plan
-from headway.spark.session import owned_session
-from headway.spark.settings import run_conf
+from headway.spark.session.spark_session import owned_session, run_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,8 +112,8 @@ def by_hand(spark: SparkSession, recording: Path, output: Path) -> None:
 
 def by_headway(spark: SparkSession, plan: Plan, recording: Path, output: Path) -> None:
     from headway.runtime.run_folder import RunFolder
-    from headway.spark.batch_run import run_batch
-    from headway.spark.sinks import Sink
+    from headway.spark.batch.batch_run import run_batch
+    from headway.spark.batch.batch_sinks import Sink
 
     with RunFolder(output) as folder:
         run_batch(spark, plan, recording, folder, Sink())

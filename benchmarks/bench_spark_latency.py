@@ -27,10 +27,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import load_query
-from headway.spark.session import owned_session
-from headway.spark.settings import run_conf
+from headway.spark.session.spark_session import owned_session, run_conf
 
 SOURCES = """
 sources:
@@ -109,7 +108,7 @@ def feed(recording: Path, sources: list[str], over: threading.Event) -> None:
 def by_headway(
     spark: Any, query: str, recording: Path, scratch: Path, begin: Callable[[], None]
 ) -> Iterator[None]:
-    from headway.spark.stream_run import StreamRun
+    from headway.spark.stream.stream_run import StreamRun
 
     (scratch / "query.yaml").write_text(QUERIES[query])
     plan = compile_query(load_query(scratch / "query.yaml").query)

@@ -23,10 +23,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import load_query
-from headway.spark.session import owned_session
-from headway.spark.settings import run_conf
+from headway.spark.session.spark_session import owned_session, run_conf
 
 QUERY = """
 query: memory
@@ -105,7 +104,7 @@ def main() -> None:
         plan = compile_query(load_query(scratch / "query.yaml").query)
         rows = write_recording(scratch / "recording", options.hours, options.batches)
         with owned_session("local[2]", "memory", run_conf("edf", {})) as spark:
-            from headway.spark.stream_run import StreamRun
+            from headway.spark.stream.stream_run import StreamRun
 
             java: Any = spark._jvm
             pid = java.java.lang.ProcessHandle.current().pid()

@@ -93,10 +93,9 @@ def fed_after(folder: Path, began: float, ended: float) -> set[float]:
 
 
 def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -> dict[str, float]:
-    from headway.compile import compile_query
+    from headway.compiler import compile_query
     from headway.files import load_query
-    from headway.spark.session import owned_session
-    from headway.spark.settings import run_conf
+    from headway.spark.session.spark_session import owned_session, run_conf
 
     sys.path.insert(0, str(Path(__file__).parent))
     (scratch / "query.yaml").write_text(QUERY)
@@ -110,7 +109,7 @@ def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -
     brakes = (recording / "brakes", HARD_EVERY_S, HARD_ROWS, over)
     film = (recording / "film", SOFT_EVERY_S, soft_rows, over)
     with owned_session(f"local[{slots}]", "urgency", run_conf(policy, {})) as spark:
-        from headway.spark.stream_run import StreamRun
+        from headway.spark.stream.stream_run import StreamRun
 
         stream = StreamRun(
             spark, plan, recording, scratch / "out", checkpoint=scratch / "checkpoint",

@@ -18,15 +18,15 @@ from headway.experiments.hvlb import alpha as hvlb_alpha
 from headway.experiments.hvlb import optimum as hvlb_optimum
 from headway.experiments.hvlb.random_graphs import random_graph
 from headway.experiments.hvlb.random_shape import Shape
-from headway.model.static_network import Link, Network, Processor, Switch
+from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch
 from headway.schedule.static import ALGORITHMS, ExactAlpha, FixedAlpha, GridAlpha, Instance
 from headway.schedule.static.optimal import Effort
 
 
-def four_processors() -> Network:
+def four_processors() -> ProcessorNetwork:
     """A switch, four processors on it, and two fast links besides: two routes or more a pair."""
     names = ("p1", "p2", "p3", "p4")
-    return Network(
+    return ProcessorNetwork(
         name="four",
         processors=tuple(
             Processor(name=name, rate=rate)
@@ -34,9 +34,12 @@ def four_processors() -> Network:
         ),
         switches=(Switch(name="switch"),),
         links=(
-            *(Link(name=f"l{i}", ends=(name, "switch")) for i, name in enumerate(names, start=1)),
-            Link(name="f1", ends=("p1", "p2"), speed=3),
-            Link(name="f2", ends=("p3", "p4"), speed=3),
+            *(
+                NetworkLink(name=f"l{i}", ends=(name, "switch"))
+                for i, name in enumerate(names, start=1)
+            ),
+            NetworkLink(name="f1", ends=("p1", "p2"), speed=3),
+            NetworkLink(name="f2", ends=("p3", "p4"), speed=3),
         ),
     )
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import process_time
 
 from headway.experiments.collision.application import application, plan_for
-from headway.model.time import MICROSECOND
+from headway.model.quantities import MICROSECOND
 from headway.runtime.engine import Engine
 from headway.runtime.happenings import Arrival
 from headway.world.density import offered_rate, scenario_for_rate

@@ -12,15 +12,13 @@ from time import process_time
 
 from peers import ask, python_of
 
-from headway.compile import compile_query
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
+from headway.compiler import compile_query
 from headway.model.expression import Column, Sql
 from headway.model.operators import Filter, Input, Map, Operator
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND, MILLISECOND
 from headway.model.vehicle import Node, Vehicle
 from headway.runtime.engine import Engine, RunResult
 from headway.runtime.kernel import Arrival

@@ -21,13 +21,11 @@ from typing import Any
 
 from engine_chain import COLUMNS, plan_of
 
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
 from headway.model.expression import Sql
 from headway.model.operators import Filter, Input
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.runtime.engine import Engine
 from headway.runtime.kernel import Arrival
 

@@ -15,12 +15,10 @@ from time import process_time
 from engine_chain import COLUMNS, REPEATS, plan_of
 from peers import ask, python_of
 
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
 from headway.model.operators import Input, Map, Operator
 from headway.model.plan import Plan
+from headway.model.quantities import MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
-from headway.model.time import MILLISECOND
 from headway.runtime.engine import Engine, RunResult
 from headway.runtime.kernel import Arrival
 

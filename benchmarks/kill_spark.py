@@ -27,8 +27,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from headway.files import load_query
+from headway.sources.parquet_file import StreamWriter
 from headway.sources.recordings import READERS, find_file
-from headway.sources.writing import StreamWriter
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = {

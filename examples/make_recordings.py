@@ -17,7 +17,7 @@ from typing import Any
 
 from headway import load_query
 from headway.model.query import Source
-from headway.sources.writing import StreamWriter
+from headway.sources.parquet_file import StreamWriter
 
 HERE = Path(__file__).parent
 BEGIN = 1_767_225_600_000_000

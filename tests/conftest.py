@@ -10,7 +10,7 @@ import pytest
 from benchmarks.recorded_segment import named_or_beside
 
 from headway.experiments.recorded.segment import SEGMENT_VARIABLE
-from headway.spark.session import local_session
+from headway.spark.session.spark_session import local_session
 from tests.experiments.quick_run import QuickRun, shared_run
 
 if TYPE_CHECKING:

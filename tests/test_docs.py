@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from headway.compile.passes import compile_query
+from headway.compiler.passes import compile_query
 from headway.files import parse_query
-from headway.files.parse import parse_yaml
+from headway.files.yaml_tree import parse_yaml
 from headway.model.vehicle import Node, Vehicle
 from tests.cli.invoke import headway
 

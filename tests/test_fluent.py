@@ -10,10 +10,8 @@ import pytest
 import headway as hw
 from headway.errors import InputError, QueryError, VehicleError
 from headway.files import parse_query, parse_vehicle
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
+from headway.model.quantities import MILLISECOND, Cost, Rate
 from headway.model.query import Decide
-from headway.model.time import MILLISECOND
 
 HEAD = """
 query: q

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from headway.report.replay import (
-    Car,
+from headway.report.replay.replay_data import (
     CollisionWarning,
     Encounter,
-    Estimates,
     Fact,
     OutputLatency,
     Rectangle,
     Replay,
+    ReplayCar,
+    ReplayEstimates,
     ReplayMap,
     ReplayRun,
+    ReplayTraffic,
     Street,
-    Traffic,
 )
 
 BLOCK, HALF, SPEED, FRAME = 100.0, 6.0, 60 / 3.6, 100_000
@@ -66,7 +66,7 @@ def sample_replay(cars: int = 40, seconds: float = 8.0, blocks: int = 5, seed: i
 
 def _traffic(
     cars: int, seconds: float, blocks: int, random: np.random.Generator
-) -> tuple[Traffic, np.ndarray]:
+) -> tuple[ReplayTraffic, np.ndarray]:
     times = np.arange(round(seconds * 1e6) // FRAME + 1) * FRAME / 1e6
     span, middle = blocks * BLOCK, blocks // 2 * BLOCK
     meet = np.array([middle, 3 * BLOCK])
@@ -87,14 +87,14 @@ def _traffic(
         place[: len(times) // 2, 4] = np.nan  # drives on to the map halfway
     ids = (OWN, WARNED, *range(200, 198 + cars))
     listed = tuple(
-        Car(id, v2v=id != WARNED and id % 4 > 0, collision_course=id == WARNED) for id in ids
+        ReplayCar(id, v2v=id != WARNED and id % 4 > 0, collision_course=id == WARNED) for id in ids
     )
-    return Traffic(listed, place[..., 0], place[..., 1], FRAME), velocity
+    return ReplayTraffic(listed, place[..., 0], place[..., 1], FRAME), velocity
 
 
 def _run(
     name: str,
-    traffic: Traffic,
+    traffic: ReplayTraffic,
     velocity: np.ndarray,
     seconds: float,
     delay: int,
@@ -138,7 +138,7 @@ def _run(
     missed = float(np.mean(latency > 30_000))
     return ReplayRun(
         name=name,
-        estimates=Estimates(*columns),
+        estimates=ReplayEstimates(*columns),
         warnings=warnings,
         encounters=(Encounter(WARNED, 6_000_000, crash, warned, first),),
         latencies=(

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Visitor
 from tests.browser.sample_replay import OWN, SPEED, WARNED, WARNING_AT, sample_replay
 
-from headway.report.replay_page import replay_page
+from headway.report.replay.replay_page import replay_page
 
 REPLAY = sample_replay()
 PAGE = replay_page(REPLAY)

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from headway.cli import app
 from headway.files import load_query
+from headway.sources.parquet_file import StreamWriter
 from headway.sources.recordings import READERS, find_file
-from headway.sources.writing import StreamWriter
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HELLO = EXAMPLES / "hello" / "query.yaml"

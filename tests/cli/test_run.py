@@ -22,7 +22,7 @@ from tests.cli.running import (
 )
 from tests.report.trace_rules import broken_rules
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import load_query, load_vehicle
 from headway.schedule.online import OVERLOAD_POLICIES, POLICIES
 

@@ -26,9 +26,9 @@ from headway.model.operators import (
     Union,
     UserDefined,
 )
+from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.query import Decide, LoadShedder, Output, Query, Source
 from headway.model.schema import DataType
-from headway.model.time import MILLISECOND, SECOND
 
 MS = MILLISECOND
 ONLY = (Input("input", "s0"),)

@@ -16,8 +16,8 @@ from headway.expressions import Scope, check, compile_aggregates, compile_condit
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate, Filter, Join, Map, Operator, Union
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.schema import DataType, Schema
-from headway.model.time import MICROSECOND
 from headway.model.user_operator import Row
 from headway.runtime.operators.keys import key_function
 

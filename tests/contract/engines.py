@@ -18,10 +18,10 @@ from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.model.schema import DataType
 from headway.runtime.side_table import SIDE_SCHEMA
-from headway.spark.lowering.side import SIDE_EXIT, unpacked
-from headway.spark.lowering.types import ARROW
-from headway.spark.plan import lower_batch
-from headway.spark.streaming import finish_stream, lower_stream
+from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.lowering.frames import ARROW
+from headway.spark.lowering.side_rows import SIDE_EXIT, unpacked
+from headway.spark.stream.lower_stream import finish_stream, lower_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

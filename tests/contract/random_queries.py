@@ -24,9 +24,9 @@ from headway.model.operators import (
     Union,
     UserDefined,
 )
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND
 from headway.model.query import Decide, LoadShedder, Output, Query, Source
 from headway.model.schema import DataType, schema
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 
 COLUMNS = schema(k="int", v="double")
 NATIVE = ("filter", "map", "union", "join", "aggregate")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND
+from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
 from headway.runtime.engine import Engine
 from headway.runtime.happenings import Arrival

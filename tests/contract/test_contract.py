@@ -14,7 +14,7 @@ from tests.contract.engines import spark_batch, spark_stream
 from tests.contract.random_queries import ALL, NATIVE, random_recording
 from tests.contract.recordings import Answer, Recording, differences, meaning
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.model.operators import OPERATORS
 from headway.model.plan import Plan
 from headway.model.query import Query

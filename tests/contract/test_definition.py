@@ -12,13 +12,13 @@ from tests.contract.definition import definition
 from tests.contract.random_queries import NATIVE, Shape, random_query, random_recording
 from tests.contract.recordings import Answer, Recording, comparable, differences, meaning
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.model.plan import Plan
 from headway.runtime import core
 from headway.runtime.engine import Engine
 from headway.runtime.stepwise import Stepwise
 from headway.schedule.online import POLICIES
-from headway.spark.vehicle_stream import Held, VehicleStream
+from headway.spark.stream.lower_stream import Held, VehicleStream
 
 BLOCKS, CASES = 4, 40
 

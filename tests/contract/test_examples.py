@@ -11,11 +11,11 @@ import pytest
 from tests.contract.engines import spark_batch, spark_stream
 from tests.contract.recordings import Recording, Tuple, differences, meaning
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import load_query
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Query, Source
 from headway.model.schema import DataType, Field
-from headway.model.time import MICROSECOND
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

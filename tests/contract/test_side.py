@@ -15,7 +15,7 @@ from tests.contract.engines import side_of_batch, stream_and_side
 from tests.contract.random_queries import ALL, random_recording
 from tests.contract.recordings import Recording, Side, meant_side
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.model.plan import Plan
 from headway.model.query import Query
 

@@ -13,11 +13,12 @@ from tests.contract.engines import spark_batch
 from tests.contract.random_queries import random_recording
 from tests.contract.recordings import differences, meaning
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.model.schema import Schema
-from headway.spark import plan as plan_module
-from headway.spark.lowering import LOWER, Frame, region
-from headway.spark.lowering.frame import LATE
+from headway.spark.batch import lower_batch as plan_module
+from headway.spark.lowering import engine_region
+from headway.spark.lowering.frames import LATE, StreamFrame
+from headway.spark.lowering.native_operators import LOWER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,10 +32,12 @@ def nobody_is_late(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def _instead(patch: pytest.MonkeyPatch, kind: str, change: Callable[[Frame], Frame]) -> None:
+def _instead(
+    patch: pytest.MonkeyPatch, kind: str, change: Callable[[StreamFrame], StreamFrame]
+) -> None:
     right = LOWER[kind]
 
-    def wrong(operator: Any, inputs: Mapping[str, Frame], output: Schema) -> Frame:
+    def wrong(operator: Any, inputs: Mapping[str, StreamFrame], output: Schema) -> StreamFrame:
         return change(right(operator, inputs, output))
 
     patch.setitem(LOWER, kind, wrong)
@@ -50,7 +53,7 @@ def windows_without_null(patch: pytest.MonkeyPatch) -> None:
 
 def sources_one_after_the_other(patch: pytest.MonkeyPatch) -> None:
     """The engine in the tasks gets its tuples source by source, not as they arrived."""
-    patch.setattr(region, "arrival_order", lambda count: ["#source", "#at", "#position"])
+    patch.setattr(engine_region, "arrival_order", lambda count: ["#source", "#at", "#position"])
 
 
 WRONG: dict[Spoil, tuple[str, ...]] = {

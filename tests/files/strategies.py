@@ -6,10 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
 from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.operators import (
+    ONLY_PORT,
     Aggregate,
     Filter,
     Fusion,
@@ -20,7 +19,7 @@ from headway.model.operators import (
     Union,
     UserDefined,
 )
-from headway.model.operators.base import ONLY_PORT
+from headway.model.quantities import Cost, Rate
 from headway.model.query import (
     Component,
     ComponentUse,

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from headway.compile.check_vehicle import vehicle_problems
+from headway.compiler.check_vehicle import vehicle_problems
 from headway.files import (
     library_json_schema,
     load_query,

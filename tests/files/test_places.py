@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from headway.errors import ExpressionError, Place, Problem, QueryError
 from headway.files import parse_query, parse_vehicle
-from headway.files.nodes import Scalar
-from headway.files.offsets import index_in_text
-from headway.files.parse import parse_yaml
+from headway.files.yaml_tree import Scalar, index_in_text, parse_yaml
 
 QUERY = """\
 query: q

@@ -16,9 +16,8 @@ from headway.files import (
     vehicle_json_schema,
     vehicle_to_yaml,
 )
-from headway.files.fields import format_bit_rate, parse_bit_rate
-from headway.files.nodes import plain
-from headway.files.parse import parse_yaml
+from headway.files.forms import format_bit_rate, parse_bit_rate
+from headway.files.yaml_tree import parse_yaml, plain
 from headway.model.operators import Input, Union
 from headway.model.query import Query
 from headway.model.vehicle import Vehicle

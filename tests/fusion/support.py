@@ -9,8 +9,8 @@ from headway.fusion.operator import SensorFusion
 from headway.fusion.own_vehicle import OwnVehicleFusion
 from headway.fusion.surroundings import SurroundingsFusion
 from headway.model.operators import Parameter
+from headway.model.quantities import SECOND
 from headway.model.schema import Schema, schema
-from headway.model.time import SECOND
 from headway.model.user_operator import OperatorContext, Row
 
 GPS = schema(x="double [m]", y="double [m]", var_pos="double", bearing="double [deg]")

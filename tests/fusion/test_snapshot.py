@@ -12,7 +12,7 @@ from tests.fusion.support import feed, fix, own_vehicle, run, seen, surroundings
 from tests.fusion.test_windows import Event, as_arrived, own_events, surroundings_events
 
 from headway.fusion.operator import SensorFusion
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 
 
 def continues(

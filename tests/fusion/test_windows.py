@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.fusion.support import feed, fix, memory, own_vehicle, run, seen, surroundings
 
 from headway.fusion.refusals import Reason, Refused
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.model.user_operator import Row
 
 MS = 1_000

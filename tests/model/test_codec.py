@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.compile.passes import compile_query
+from headway.compiler.passes import compile_query
 from headway.errors import FileError
 from headway.files import load_query, load_vehicle
 from headway.model.codec import plan_from_json, plan_to_json

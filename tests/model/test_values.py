@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.model.arrival import ArrivalCurve, Rate
-from headway.model.cost import Cost, ceil_div
+from headway.model.quantities import (
+    ArrivalCurve,
+    Cost,
+    Rate,
+    ceil_div,
+    format_duration,
+    milliseconds,
+    parse_duration,
+)
 from headway.model.schema import DataType, Field, parse_field, schema, wider
-from headway.model.time import format_duration, milliseconds, parse_duration
 
 # ---------------------------------------------------------------- time
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.model.vehicle import Bus, BusKind, Link
-from headway.model.wire import can_frame_bits, frame_times, transfer_time
+from headway.model.vehicle import Bus, BusKind, Link, can_frame_bits, frame_times, transfer_time
 
 
 def bus(

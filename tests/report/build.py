@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
 from headway.model.expression import Sql
 from headway.model.graph import graph_of
 from headway.model.operators import Filter, Input, Join, Map, Operator, Union, UserDefined
@@ -18,10 +16,10 @@ from headway.model.plan import (
     Task,
     Verdict,
 )
+from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import LoadShedder, Query, Source
 from headway.model.routes import architecture_of
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND, MILLISECOND
 from headway.model.vehicle import Node, Vehicle
 
 VALUE = schema(v="double")

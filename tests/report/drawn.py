@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from headway.report.cells import Frame
-from headway.report.text import width_of
+from headway.report.plan.ecu_layout import EcuFrame
+from headway.report.svg import width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -17,7 +17,7 @@ class Written:
     """A line of text and the rectangle it covers at most."""
 
     text: str
-    frame: Frame
+    frame: EcuFrame
 
 
 class Drawn:
@@ -30,7 +30,7 @@ class Drawn:
         self.bars = self._frames("data-medium")
         self.gateways = self._frames("data-gateway")
 
-    def _frames(self, attribute: str) -> dict[str, Frame]:
+    def _frames(self, attribute: str) -> dict[str, EcuFrame]:
         return {
             group.attrib[attribute]: _frame(group.find(f"{SVG}rect"))
             for group in self.root.iter(f"{SVG}g")
@@ -76,7 +76,7 @@ class Drawn:
         return "\n".join(title.text or "" for title in self.root.iter(f"{SVG}title"))
 
 
-def overlap(one: Frame, other: Frame) -> bool:
+def overlap(one: EcuFrame, other: EcuFrame) -> bool:
     return (
         one.x < other.right
         and other.x < one.right
@@ -85,7 +85,7 @@ def overlap(one: Frame, other: Frame) -> bool:
     )
 
 
-def inside(inner: Frame, outer: Frame) -> bool:
+def inside(inner: EcuFrame, outer: EcuFrame) -> bool:
     return (
         inner.x >= outer.x
         and inner.right <= outer.right + 0.2
@@ -94,10 +94,10 @@ def inside(inner: Frame, outer: Frame) -> bool:
     )
 
 
-def _frame(rect: ElementTree.Element | None) -> Frame:
+def _frame(rect: ElementTree.Element | None) -> EcuFrame:
     assert rect is not None
     x, y, width, height = (float(rect.attrib[name]) for name in ("x", "y", "width", "height"))
-    return Frame(x, y, width, height)
+    return EcuFrame(x, y, width, height)
 
 
 def _written(element: ElementTree.Element) -> Written:
@@ -108,4 +108,4 @@ def _written(element: ElementTree.Element) -> Written:
     width = width_of(text, size, bold=element.get("font-weight") == "bold")
     share = {"start": 0.0, "middle": 0.5, "end": 1.0}[element.get("text-anchor", "start")]
     x, y = float(element.attrib["x"]) - share * width, float(element.attrib["y"])
-    return Written(text, Frame(x, y - 0.75 * size, width, 0.95 * size))
+    return Written(text, EcuFrame(x, y - 0.75 * size, width, 0.95 * size))

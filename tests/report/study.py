@@ -6,8 +6,8 @@ from tests.report.build import operator, plan_of, source
 
 from headway.model.expression import Sql
 from headway.model.plan import LatencyStep, Load, Plan, Promise, Verdict
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND
 from headway.model.query import LoadShedder, Output, Query
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.vehicle import Bus, BusKind, Gateway, Node, Vehicle
 
 

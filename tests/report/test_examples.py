@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.report.drawn import Drawn
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import load_query, load_vehicle
-from headway.report.plan_page import plan_html
-from headway.report.plan_picture import plan_svg
+from headway.report.plan.plan_page import plan_html
+from headway.report.plan.plan_picture import plan_svg
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -12,10 +12,8 @@ import numpy as np
 
 from headway.experiments.hvlb.random_graphs import figure_2, random_graph
 from headway.experiments.hvlb.random_shape import Shape
-from headway.model.static_network import Network, Processor
-from headway.model.static_schedule import Schedule, TaskSlot
-from headway.report.gantt import Chart, gantt_svg
-from headway.report.gantt_page import gantt_html
+from headway.model.static_network import Processor, ProcessorNetwork, Schedule, TaskSlot
+from headway.report.gantt import Chart, gantt_html, gantt_svg
 from headway.schedule.static import schedule
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -73,7 +71,7 @@ def test_units_and_deadlines() -> None:
     )
     drawn = Chart(
         title="t",
-        network=Network(processors=(Processor(name="p"),)),
+        network=ProcessorNetwork(processors=(Processor(name="p"),)),
         schedule=schedule_,
         deadline=Fraction(3_000_000),
         unit=Fraction(1_000_000),
@@ -90,5 +88,5 @@ def test_a_schedule_of_nothing_is_drawn() -> None:
         tasks=(TaskSlot(task="a", processor="p", start=Fraction(0), finish=Fraction(0)),),
         messages=(),
     )
-    network = Network(processors=(Processor(name="p"),))
+    network = ProcessorNetwork(processors=(Processor(name="p"),))
     assert "makespan 0" in gantt_svg(Chart(title="t", network=network, schedule=nothing))

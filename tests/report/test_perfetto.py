@@ -12,15 +12,15 @@ from tests.report.trace_rules import broken_rules
 from tests.runtime.test_figure_6 import plan as figure_plan
 from tests.runtime.test_figure_6 import run_figure
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import load_query, load_vehicle
-from headway.model.time import MICROSECOND, MILLISECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.vehicle import Node, Vehicle
 from headway.report.perfetto import PerfettoTrace
 from headway.runtime.engine import Engine
 from headway.runtime.kernel import Arrival
 from headway.runtime.replay import VehicleRun, replay
-from headway.sources.scan import scan_recording
+from headway.sources.recordings import scan_recording
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "sedf_fig6.perfetto.json"
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,9 +9,8 @@ from html.parser import HTMLParser
 from tests.report.study import collision_warning
 
 from headway.model.plan import LatencyStep
-from headway.model.time import SECOND
-from headway.report.plan_page import plan_html
-from headway.report.time_bar import time_bar
+from headway.model.quantities import SECOND
+from headway.report.plan.plan_page import plan_html, time_bar
 
 VOID = {"meta"}
 

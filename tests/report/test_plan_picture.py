@@ -13,9 +13,9 @@ from tests.report.study import collision_warning
 
 from headway.model.plan import Plan
 from headway.model.query import Output, Query
-from headway.report.cells import Frame
-from headway.report.plan_picture import MOST_OPERATORS, plan_svg
-from headway.report.plan_tables import node_of
+from headway.report.plan.ecu_layout import EcuFrame
+from headway.report.plan.plan_picture import MOST_OPERATORS, plan_svg
+from headway.report.plan.plan_tables import node_of
 
 HOSTILE = "<script>alert('x')</script>&\"]]>\x00\u202e--"
 
@@ -107,7 +107,7 @@ def test_texts_stay_in_their_boxes_and_off_each_other(drawn: Drawn) -> None:
 
 
 def test_everything_is_inside_the_picture(drawn: Drawn) -> None:
-    page = Frame(0, 0, float(drawn.root.attrib["width"]), float(drawn.root.attrib["height"]))
+    page = EcuFrame(0, 0, float(drawn.root.attrib["width"]), float(drawn.root.attrib["height"]))
     for frame in (*drawn.items.values(), *drawn.ecus.values(), *drawn.bars.values()):
         assert inside(frame, page)
     for written in drawn.texts:

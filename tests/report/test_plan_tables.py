@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.report.study import collision_warning
 
-from headway.report import plan_tables
+from headway.report.plan import plan_tables
 
 PLAN = collision_warning()
 

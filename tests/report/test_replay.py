@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from tests.browser.sample_replay import sample_replay
 
 from headway.errors import DataError
-from headway.report.replay import Replay, no_estimates
-from headway.report.replay_columns import ColumnStore
-from headway.report.replay_pack import confidence_ellipse
-from headway.report.replay_page import replay_page
+from headway.report.replay.replay_data import Replay, no_estimates
+from headway.report.replay.replay_page import ColumnStore, confidence_ellipse, replay_page
 
 SMALL = sample_replay(cars=6, seconds=1.0)
 

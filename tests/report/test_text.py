@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.report.text import fit, plain, width_of
+from headway.report.svg import fit, plain, width_of
 
 
 def test_short_texts_stay_and_long_ones_keep_both_ends() -> None:

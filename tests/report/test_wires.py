@@ -11,22 +11,21 @@ from tests.report.random_plans import random_plan
 from tests.report.study import collision_warning
 
 from headway.model.plan import Plan
-from headway.report import layers
-from headway.report.cells import Frame
-from headway.report.placing import place
-from headway.report.plan_picture import plan_svg
-from headway.report.sketch_plan import sketch_plan
-from headway.report.wires import Wire, wires_of
+from headway.report.plan import ecu_layout
+from headway.report.plan.ecu_layout import EcuFrame
+from headway.report.plan.picture_layout import DrawnStream, place, wires_of
+from headway.report.plan.plan_picture import plan_svg
+from headway.report.plan.sketch import sketch_plan
 
 PLANS = [collision_warning(), *(random_plan(seed, 8 * seed, 1 + seed) for seed in range(1, 9))]
 
 
-def stretches(wire: Wire) -> Iterator[Frame]:
+def stretches(wire: DrawnStream) -> Iterator[EcuFrame]:
     """The straight parts as thin rectangles, without the two ends that touch boxes."""
     for (x, y), (to_x, to_y) in pairwise(wire.points):
         left, right = sorted((x, to_x))
         top, bottom = sorted((y, to_y))
-        yield Frame(left + 0.1, top - 0.1, max(right - left - 0.2, 0.2), bottom - top + 0.2)
+        yield EcuFrame(left + 0.1, top - 0.1, max(right - left - 0.2, 0.2), bottom - top + 0.2)
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -60,6 +59,6 @@ def test_two_streams_never_share_an_upright_stretch() -> None:
 
 
 def test_the_overlap_check_finds_boxes_without_spacing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "SPACING", -20.0)
+    monkeypatch.setattr(ecu_layout, "SPACING", -20.0)
     frames = list(Drawn(plan_svg(collision_warning())).items.values())
     assert any(overlap(a, b) for i, a in enumerate(frames) for b in frames[:i])

@@ -7,18 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tests.compile.build import one_node
+from tests.compiler.build import one_node
 from tests.runtime.support import compiled, in_order
 
 from headway.errors import PlacementError
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
 from headway.model.expression import Column, Sql
 from headway.model.operators import Filter, Input, Map, Operator, Union
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND, MILLISECOND
 from headway.runtime.engine import Engine, RunResult
 from headway.runtime.kernel import Arrival
 from headway.runtime.operators.base import Row

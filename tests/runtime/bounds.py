@@ -21,7 +21,7 @@ from tests.runtime.random_runs import (
 )
 from tests.runtime.support import compiled, run
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.errors import HeadwayError
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate, Join

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from tests.runtime.support import in_order
 from tests.runtime.users import HERE
 
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
 from headway.model.expression import Column, Sql
 from headway.model.operators import (
     Aggregate,
@@ -27,9 +25,9 @@ from headway.model.operators import (
     Union,
     UserDefined,
 )
+from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Decide, LoadShedder, Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND, MILLISECOND
 from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
 from headway.runtime.kernel import Arrival
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headway.compile.compilation import Compilation
-from headway.compile.passes import PASSES, plan_of
+from headway.compiler.compilation import Compilation
+from headway.compiler.passes import PASSES, plan_of
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Query
-from headway.model.time import MICROSECOND
 from headway.model.vehicle import Vehicle
 from headway.runtime.engine import Engine, RunResult
 from headway.runtime.kernel import Arrival

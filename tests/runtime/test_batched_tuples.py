@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.compile.build import one_node
+from tests.compiler.build import one_node
 from tests.runtime.batching import (
     MS,
     US,
@@ -20,9 +20,9 @@ from tests.runtime.batching import (
 )
 from tests.runtime.support import compiled
 
-from headway.model.cost import Cost
 from headway.model.expression import Column, PythonCall
 from headway.model.operators import Input, Map
+from headway.model.quantities import Cost
 from headway.model.query import Output, Query
 from headway.model.schema import DataType
 from headway.runtime.kernel import Arrival

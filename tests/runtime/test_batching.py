@@ -7,7 +7,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
-from tests.compile.build import one_node
+from tests.compiler.build import one_node
 from tests.runtime.batching import (
     MS,
     US,
@@ -25,9 +25,9 @@ from tests.runtime.batching import (
 )
 from tests.runtime.support import compiled, in_order
 
-from headway.compile.compilation import Compilation
-from headway.compile.judge import batches
-from headway.compile.judge.batches import batch_budget
+from headway.compiler.compilation import Compilation
+from headway.compiler.latency import verdict
+from headway.compiler.latency.verdict import batch_budget
 from headway.errors import InputError
 from headway.model.plan import Plan
 from headway.runtime import engine
@@ -116,13 +116,13 @@ def test_the_budget_is_the_largest_up_to_a_factor_of_two(seed: int) -> None:
     if plan is None:
         return
     tried: list[int] = []
-    kept = batches._kept
+    kept = verdict._kept
 
     def watched(compilation: Compilation, budget: int) -> bool:
         tried.append(budget)
         return kept(compilation, budget)
 
-    with patch.object(batches, "_kept", watched):
+    with patch.object(verdict, "_kept", watched):
         budget = batch_budget(plan)
     assert plan.verdict is not None
     slack = min(promise.slack or 0 for promise in plan.verdict.promises)
@@ -130,7 +130,7 @@ def test_the_budget_is_the_largest_up_to_a_factor_of_two(seed: int) -> None:
         assert tried[-1] == budget
         assert budget == slack or tried[-2] in (2 * budget, 2 * budget + 1)
     else:
-        assert slack < 2 * batches.FINEST or tried[-1] < 2 * batches.FINEST
+        assert slack < 2 * verdict.FINEST or tried[-1] < 2 * verdict.FINEST
 
 
 # -------------------------------------------------------------------- what a batch must not do

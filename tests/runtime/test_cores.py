@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from tests.compile.build import one_node, query_of
+from tests.compiler.build import one_node, query_of
 from tests.runtime.support import Slot, compiled, in_order, run, slots_of
 
-from headway.model.arrival import Rate
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Rate
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival
 from headway.schedule.online import POLICIES

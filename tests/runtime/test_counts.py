@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pytest
-from tests.compile.build import one_node, source
+from tests.compiler.build import one_node, source
 from tests.runtime.bounds import random_plan
 from tests.runtime.random_runs import (
     COLUMNS,
@@ -19,13 +19,12 @@ from tests.runtime.random_runs import (
 from tests.runtime.reference import Reference
 from tests.runtime.support import compiled, run
 
-from headway.model.cost import Cost
 from headway.model.expression import Column, PythonCall, Sql
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate, Filter, Input, Join, Map, Union, UserDefined
+from headway.model.quantities import MILLISECOND, Cost
 from headway.model.query import Output, Query
 from headway.model.schema import DataType
-from headway.model.time import MILLISECOND
 from headway.runtime.counts import OperatorCount, operator_counts
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival

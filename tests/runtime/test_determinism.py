@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from tests.compile.build import one_node, query_of
+from tests.compiler.build import one_node, query_of
 from tests.runtime.bounds import random_plan
 from tests.runtime.random_runs import Shape
 from tests.runtime.support import compiled, run, slots_of
 
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival
 from headway.schedule.online import POLICIES

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compile.build import one_node, query_of
-from tests.compile.golden import golden
+from tests.compiler.build import one_node, query_of
+from tests.compiler.golden import golden
 from tests.runtime.support import run, slots_of
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND, MILLISECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model.expression import Sql
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Decide, LoadShedder, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND
 from headway.runtime.ingest import Entering, Ingest
 from headway.runtime.operators.base import DropKind
 

@@ -12,18 +12,16 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from tests.compile.build import one_node
+from tests.compiler.build import one_node
 from tests.runtime.bounds import check_seed, observe, random_plan
 from tests.runtime.random_runs import COLUMNS, PATTERNS, Shape, random_arrivals
 from tests.runtime.support import compiled, in_order, run
 
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Gather, Input, Join, Map, Operator, UserDefined
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Decide, LoadShedder, Output, Query, Source
-from headway.model.time import MICROSECOND, MILLISECOND
 from headway.runtime.kernel import Arrival
 
 MS = MILLISECOND

@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from tests.compile.build import one_node, source
+from tests.compiler.build import one_node, source
 from tests.runtime.random_runs import COLUMNS, Shape, random_arrivals, random_query, scaled
 from tests.runtime.reference import Reference
 from tests.runtime.support import compiled, run
 
-from headway.compile import compile_query
-from headway.model.cost import Cost
+from headway.compiler import compile_query
 from headway.model.operators import Input, UserDefined
+from headway.model.quantities import MILLISECOND, Cost
 from headway.model.query import Output, Query
-from headway.model.time import MILLISECOND
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival
 from headway.runtime.operators.base import Row

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.compile.build import query_of
+from tests.compiler.build import query_of
 from tests.runtime.support import compiled, run, slots_of
 
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND, MILLISECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival

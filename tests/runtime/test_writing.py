@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from tests.runtime.support import run
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.errors import FileError
 from headway.files import parse_query
 from headway.model.plan import Plan
+from headway.model.quantities import MILLISECOND
 from headway.model.schema import schema
-from headway.model.time import MILLISECOND
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival
 from headway.runtime.operators.base import DropKind, Dropped

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compile.build import one_node, query_of
+from tests.compiler.build import one_node, query_of
 from tests.runtime.support import compiled, completions, in_order, run
 
-from headway.model.arrival import Rate
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Rate
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival
 from headway.schedule.online import Policy

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.compile.build import one_node, query_of
+from tests.compiler.build import one_node, query_of
 
-from headway.compile import compile_query
-from headway.model.time import MILLISECOND
+from headway.compiler import compile_query
+from headway.model.quantities import MILLISECOND
 from headway.runtime.engine import Engine
 from headway.runtime.kernel import Arrival
 from headway.runtime.trace import EventKind

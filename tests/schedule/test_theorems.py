@@ -25,15 +25,14 @@ from dataclasses import dataclass
 from functools import cache
 
 import pytest
-from tests.compile.build import one_node, query_of
+from tests.compiler.build import one_node, query_of
 from tests.runtime.support import compiled, completions, run
 
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND, MILLISECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.runtime.kernel import Arrival
 from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
-from headway.schedule.online.s_edf import StreamEdf
-from headway.schedule.online.s_edf_primitive import PrimitiveStreamEdf
+from headway.schedule.online.s_edf import PrimitiveStreamEdf, StreamEdf
 
 UNIT = MILLISECOND
 

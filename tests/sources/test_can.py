@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 from headway.errors import DataError, FileError
-from headway.model.arrival import Rate
+from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
-from headway.model.time import MILLISECOND
-from headway.sources.can import CanDecoder
-from headway.sources.can_logs import CanFrame, find_logs, read_frames
-from headway.sources.can_mapping import CanMapping, Undecodable
+from headway.sources.can_log import (
+    CanDecoder,
+    CanFrame,
+    CanMapping,
+    Undecodable,
+    find_logs,
+    read_frames,
+)
 from headway.sources.recordings import read_recording
 
 can = pytest.importorskip("can", reason="python-can is not installed")

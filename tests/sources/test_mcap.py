@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from headway.errors import DataError, FileError, UnsupportedError
-from headway.model.arrival import Rate
+from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
-from headway.model.time import MILLISECOND
 from headway.sources.recordings import Arrival, read_recording
 
 writer = pytest.importorskip("mcap.writer", reason="mcap is not installed")

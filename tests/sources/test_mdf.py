@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from headway.errors import DataError, FileError
-from headway.model.arrival import Rate
+from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
-from headway.model.time import MILLISECOND
-from headway.sources.mdf_blocks import check_whole
+from headway.sources.mdf_file import check_whole
 from headway.sources.recordings import Arrival, read_recording
 
 asammdf = pytest.importorskip("asammdf", reason="asammdf is not installed")

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from headway.errors import DataError, FileError
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
-from headway.sources.parquet_file import BATCH_ROWS
+from headway.sources.parquet_file import BATCH_ROWS, StreamWriter
 from headway.sources.recordings import Arrival, read_recording, read_stream
-from headway.sources.writing import StreamWriter
 
 CAR = schema(speed="double [m/s]", gear="int")
 ALL = schema(b="boolean", i="int", l="bigint", f="float", d="double", s="string", t="timestamp")

@@ -8,17 +8,15 @@ from pathlib import Path
 import pytest
 from tests.cli.running import EXAMPLES, HELLO, headway
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.errors import EnvironmentMissing, FileError, InputError, UnsupportedError
 from headway.files import load_query
 from headway.model.plan import Plan
-from headway.spark.checkpoints import open_run
-from headway.spark.floor import refuse_below_floor
-from headway.spark.groups import groups_of
-from headway.spark.masters import check_master
-from headway.spark.pools import shares
-from headway.spark.settings import parse_options, run_conf
-from headway.spark.supervise import MOST_RESTARTS, may_restart
+from headway.spark.session.spark_failures import MOST_RESTARTS, may_restart
+from headway.spark.session.spark_session import check_master, parse_options, run_conf
+from headway.spark.session.urgency import refuse_below_floor, shares
+from headway.spark.stream.checkpoints import open_run
+from headway.spark.stream.stream_query import groups_of
 
 
 def plan_of(example: str) -> Plan:

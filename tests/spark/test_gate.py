@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from headway.spark.gate import Gate, NoGate
+from headway.spark.session.urgency import Gate, NoGate
 
 PATIENCE_S = 10.0
 

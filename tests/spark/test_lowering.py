@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.contract.cases import CASES, SOURCES, merged, query_of
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.errors import DataError, UnsupportedError
 from headway.model.expression import Column, PythonCall, Sql
 from headway.model.graph import graph_of
 from headway.model.operators import Filter, Input, Map, UserDefined
+from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.query import Output, Query, Source
 from headway.model.schema import DataType, schema
-from headway.model.time import MILLISECOND, SECOND
 from headway.model.user_operator import OperatorContext, Row, UserOperator
+from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.capabilities import Mode, problems, refuse_unsupported
-from headway.spark.plan import lower_batch
-from headway.spark.regions import keeps_state, region_of
-from headway.spark.streaming import lower_stream
+from headway.spark.lowering.regions import keeps_state, region_of
+from headway.spark.stream.lower_stream import lower_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,7 +9,7 @@ from benchmarks.kill_spark import Case, files, rows
 from pyspark.sql import SparkSession
 from tests.cli.running import HELLO, headway
 
-from headway.spark import reading
+from headway.spark.sources import recorded_files
 
 
 def test_a_backlog_is_taken_in_pieces_that_the_driver_can_hold(
@@ -21,7 +21,7 @@ def test_a_backlog_is_taken_in_pieces_that_the_driver_can_hold(
     sizes = [path.stat().st_size for path in (case.recording / "speed").iterdir()]
     found = {}
     for name, most in (("whole", sum(sizes)), ("pieces", min(sizes))):
-        monkeypatch.setattr(reading, "MOST_BYTES", most)
+        monkeypatch.setattr(recorded_files, "MOST_BYTES", most)
         done = headway(
             "run", HELLO, "--mode", "stream", "--available-now", "--late-ok",
             "--master", "local[2]", "--input", case.recording,

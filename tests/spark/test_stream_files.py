@@ -11,19 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.running import HELLO
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import load_query
+from headway.model.quantities import MILLISECOND
 from headway.model.query import Output
 from headway.model.schema import schema
-from headway.model.time import MILLISECOND
 from headway.runtime.operators.base import DropKind
 from headway.spark.accounting import Account
-from headway.spark.failures import explained
-from headway.spark.latencies import Tally
-from headway.spark.lowering.side import SIDE_ARROW, SIDE_EXIT
+from headway.spark.latency_tally import Tally
+from headway.spark.lowering.side_rows import SIDE_ARROW, SIDE_EXIT
+from headway.spark.session.spark_failures import explained
 from headway.spark.side_files import StreamSide, write_empty_side
-from headway.spark.stream_files import write_tagged
-from headway.spark.stream_sinks import ParquetFiles, batch_name
+from headway.spark.stream.stream_sinks import ParquetFiles, batch_name, write_tagged
 
 NOW = 1_767_225_600_000_000
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from headway.report.spark_tables import progress
-from headway.spark.stream_progress import OutputProgress, Pace
+from headway.report.tables.spark_tables import progress
+from headway.spark.results import OutputProgress, StreamPace
 
 
 def test_the_pace_is_that_of_the_last_seconds() -> None:
-    pace = Pace()
+    pace = StreamPace()
     assert pace.rows_per_second(1.0) == 0.0
     pace.note(2.0, 100)
     assert pace.rows_per_second(4.0) == pytest.approx(25.0)

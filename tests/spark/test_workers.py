@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from headway.spark.pools import Share, shares
-from headway.spark.session import session_conf
-from headway.spark.workers import FAR, enter, modest_workers
+from headway.spark.session.spark_session import session_conf
+from headway.spark.session.urgency import Share, shares
+from headway.spark.session.workers import FAR, enter, modest_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +48,9 @@ def test_soft_functions_run_in_workers_of_their_own_that_step_back(spark: SparkS
 def test_a_worker_starts_with_its_modules_loaded(spark: SparkSession) -> None:
     def loaded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
-            yield pa.RecordBatch.from_pydict({"there": ["headway.spark.streaming" in sys.modules]})
+            yield pa.RecordBatch.from_pydict(
+                {"there": ["headway.spark.stream.lower_stream" in sys.modules]}
+            )
 
     rows = spark.range(1, numPartitions=1).mapInArrow(loaded, "there boolean").collect()
     assert [row.there for row in rows] == [True]

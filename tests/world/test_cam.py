@@ -14,15 +14,8 @@ from tests.world.support import needs_pycrate
 
 from headway.errors import EnvironmentMissing
 from headway.world import cam
-from headway.world.cam import Drop, codec
-from headway.world.cam_values import (
-    CamValues,
-    Reports,
-    quantise,
-    reports_of,
-    values_of,
-)
-from headway.world.reception import damaged
+from headway.world.broadcasts import damaged
+from headway.world.cam import CamValues, Drop, Reports, codec, quantise, reports_of, values_of
 
 BEGIN = 1_767_225_600_000_000
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headway.world.grid import GridTraffic
-from headway.world.placing import CLEARANCE
+from headway.world.grid import CLEARANCE, GridTraffic
 from headway.world.scenario import Scenario
 
 TIMES = np.arange(0, 48, 0.05)

@@ -9,8 +9,7 @@ import pytest
 
 from headway.errors import InputError
 from headway.world.grid import GridTraffic
-from headway.world.path_loss import corner_loss, line_of_sight_loss
-from headway.world.radio import RadioModel
+from headway.world.radio import RadioModel, corner_loss, line_of_sight_loss
 from headway.world.scenario import Scenario
 
 RADIO = RadioModel()

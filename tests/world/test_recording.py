@@ -16,13 +16,11 @@ from headway import load_query
 from headway.errors import InputError
 from headway.sources.recordings import read_recording
 from headway.world.density import offered_rate
-from headway.world.geometry import clear_view
-from headway.world.grid import GridTraffic
+from headway.world.grid import GridTraffic, clear_view
 from headway.world.radio import RadioModel
-from headway.world.recording import BEGIN, OWN_ID, DriveRecording, record
+from headway.world.recording import BEGIN, OWN_ID, STREAMS, DriveRecording, record
 from headway.world.scenario import Scenario
 from headway.world.sensors import SensorModel
-from headway.world.tables import STREAMS
 
 QUERY = Path(__file__).parents[2] / "examples" / "collision_warning" / "query.yaml"
 SHORT = Scenario(

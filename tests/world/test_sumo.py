@@ -12,8 +12,15 @@ from headway.errors import EnvironmentMissing, FileError, InputError
 from headway.world.grid import GridTraffic
 from headway.world.recording import record
 from headway.world.scenario import Scenario
-from headway.world.sumo import SumoTraffic, sumo_grid, sumo_traffic
-from headway.world.sumo_net import generate_grid, read_buildings, read_network, write_trips
+from headway.world.sumo import (
+    SumoTraffic,
+    generate_grid,
+    read_buildings,
+    read_network,
+    sumo_grid,
+    sumo_traffic,
+    write_trips,
+)
 from headway.world.traffic import Traffic
 
 needs_sumo = pytest.mark.skipif(

@@ -9,9 +9,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.commands import COMMANDS
-from headway.cli.exit_codes import ExitCode
-from headway.cli.failures import guarded
-from headway.cli.screen import write
+from headway.cli.terminal import ExitCode, guarded, write
 
 # Plain help and errors: one line a problem, and the same in a terminal and in a log.
 app = typer.Typer(

@@ -17,18 +17,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.experiments.collision.application import application
 from headway.fusion.state import FilterState
 from headway.fusion.surroundings import Sighting, SurroundingsFusion
 from headway.fusion.track import Key, Measurement
-from headway.model.arrival import Rate
-from headway.model.operators import Fusion
-from headway.model.operators.base import Gather
+from headway.model.operators import Fusion, Gather
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import DataType, Schema
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.user_operator import OperatorContext, Row
 from headway.model.vehicle import Node, Vehicle
 from headway.runtime.engine import Engine

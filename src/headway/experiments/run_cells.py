@@ -65,8 +65,9 @@ def run_here(store: CellStore, works: Sequence[CellWork], advance: Advance) -> l
 def run_on_spark(
     run_pieces: RunPieces, store: CellStore, works: Sequence[CellWork], advance: Advance
 ) -> list[CellDone]:
-    """All cells as one job: ``run_pieces`` is :func:`headway.spark.cells.run_pieces` in a session.
-    The folder must be reachable under its path from every worker."""
+    """All cells as one job: ``run_pieces`` is
+    :func:`headway.spark.batch.pieces.run_pieces` in a session. The folder
+    must be reachable under its path from every worker."""
     with _watched(store, works, advance):
         told = run_pieces(
             partial(_piece, str(store.folder)), [json.dumps(asdict(work)) for work in works]

@@ -17,7 +17,7 @@ from headway.files.load import (
     parse_query,
     parse_vehicle,
 )
-from headway.files.places import SourceMap
+from headway.files.source_map import SourceMap
 from headway.files.write import query_to_yaml, vehicle_to_yaml
 
 __all__ = [

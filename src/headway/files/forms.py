@@ -1,24 +1,40 @@
-"""What the forms of query and vehicle files share: strict pydantic models with helpful refusals.
-
-A form mirrors what a person writes; it becomes a value of :mod:`headway.model` afterwards. Forms
-that may be written in two ways are unions told apart by a tag that starts with ``TAG``; such tags
-are left out of the paths that people see.
-"""
+"""What the forms of all files share: strict pydantic models, kinds of values, helpful refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
+    Discriminator,
+    Field,
     ModelWrapValidatorHandler,
+    Tag,
     ValidationError,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from headway.errors import Problem
+from headway.model.expression import Column, Expression, PythonCall, Sql
+from headway.model.quantities import DURATION_FORM, Cost, Rate, format_duration, parse_duration
+from headway.model.schema import FIELD_FORM, NAME, NAME_FORM, Schema, parse_field, schema
+
+# ------------------------------------------------------------
+# What the forms of query and vehicle files share: strict pydantic models with helpful refusals.
+#
+# A form mirrors what a person writes; it becomes a value of :mod:`headway.model` afterwards.
+# Forms that may be written in two ways are unions told apart by a tag that starts with ``TAG``;
+# such tags are left out of the paths that people see.
 
 TAG = "form:"
 
@@ -138,3 +154,311 @@ def _explain(kind: str, message: str, ctx: dict[str, Any]) -> tuple[str, str]:
             f"write {bound} {limit}, not {ctx['actual_length']}",
         )
     return message, ""
+
+
+# ------------------------------------------------------------
+# The kinds of values in query and vehicle files: names, durations, rates, costs, expressions.
+
+
+def _matching(pattern: str, what: str, want: str) -> Callable[[str], str]:
+    compiled = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if compiled.fullmatch(text) is None:
+            raise refusal(what, want)
+        return text
+
+    return check
+
+
+_STREAM = rf"{NAME.pattern}(\.{NAME.pattern}){{0,7}}"
+_IMPORT = r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*"
+_QUANTITY = r"\d{1,12}(\.\d{1,9})?"
+_DURATION = rf"^\s*{_QUANTITY}\s*(ns|us|µs|ms|s|min|h)\s*$"
+
+Name = Annotated[
+    str,
+    AfterValidator(_matching(NAME.pattern, "not a name", f"use {NAME_FORM} characters")),
+    WithJsonSchema({"type": "string", "pattern": f"^{NAME.pattern}$"}),
+]
+StreamName = Annotated[
+    str,
+    AfterValidator(
+        _matching(_STREAM, "not the name of a stream", "name a source, an operator or use.output")
+    ),
+    WithJsonSchema({"type": "string", "pattern": f"^{_STREAM}$"}),
+]
+ImportPath = Annotated[
+    str,
+    AfterValidator(
+        _matching(_IMPORT, "not a path to Python code", "write it as 'package.module:Name'")
+    ),
+    WithJsonSchema({"type": "string", "pattern": "^[\\w.]+:[\\w.]+$"}),
+]
+
+
+def _duration(value: Any) -> int:
+    if not isinstance(value, str):
+        raise refusal("a duration is wanted", f"write {DURATION_FORM}")
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        finer = "finer" in str(error)
+        what = "finer than a nanosecond" if finer else "not a duration"
+        raise refusal(what, f"write {DURATION_FORM}") from None
+
+
+def _positive(value: int) -> int:
+    if value <= 0:
+        raise refusal("must be longer than nothing", "write a positive duration", got="0")
+    return value
+
+
+Duration = Annotated[
+    int, BeforeValidator(_duration), WithJsonSchema({"type": "string", "pattern": _DURATION})
+]
+PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
+
+RATE_FORM = "a count, 'per' and a duration, such as '10 per 100 ms'"
+_RATE = re.compile(r"\s*(\d{1,9})\s+per\s+(.*)", re.DOTALL)
+
+
+def parse_rate(text: str) -> Rate:
+    """``'10 per 100 ms'`` or ``'1000 per s'``; ValueError when it is no rate."""
+    match = _RATE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a rate: write {RATE_FORM}")
+    period = match[2] if match[2][:1].isdigit() else f"1 {match[2]}"
+    rate = Rate(int(match[1]), parse_duration(period))
+    if rate.count < 1 or rate.period < 1:
+        raise ValueError(f"{text!r}: the count and the duration of a rate must be positive")
+    return rate
+
+
+def format_rate(count: int, period: int) -> str:
+    return f"{count} per {format_duration(period)}"
+
+
+def _rate(value: Any) -> Rate:
+    if isinstance(value, str):
+        try:
+            return parse_rate(value)
+        except ValueError:
+            pass
+    raise refusal("not a rate", f"write {RATE_FORM}")
+
+
+RateText = Annotated[
+    Rate,
+    BeforeValidator(_rate),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*\d{1,9}\s+per\s+.*$"}),
+]
+
+_BIT_UNITS = {"Gbit/s": 10**9, "Mbit/s": 10**6, "kbit/s": 10**3, "bit/s": 1}
+_BITS = re.compile(rf"\s*(\d{{1,18}}(?:\.\d{{1,9}})?)\s*({'|'.join(_BIT_UNITS)})\s*")
+BIT_RATE_FORM = "a number and bit/s, kbit/s, Mbit/s or Gbit/s, such as '500 kbit/s'"
+
+
+def parse_bit_rate(text: str) -> int:
+    """Bits per second of ``'500 kbit/s'``; ValueError when it is no bit rate."""
+    match = _BITS.fullmatch(text)
+    bits = Decimal(match[1]) * _BIT_UNITS[match[2]] if match else Decimal(0)
+    if bits <= 0 or bits != int(bits):
+        raise ValueError(f"{text!r} is not a bit rate: write {BIT_RATE_FORM}")
+    return int(bits)
+
+
+def format_bit_rate(bits: int) -> str:
+    """The shortest whole way to write it: ``500 kbit/s``."""
+    unit = next(name for name, size in _BIT_UNITS.items() if bits % size == 0)
+    return f"{bits // _BIT_UNITS[unit]} {unit}"
+
+
+def _bit_rate(value: Any) -> int:
+    if isinstance(value, str):
+        try:
+            return parse_bit_rate(value)
+        except ValueError:
+            pass
+    raise refusal("not a bit rate", f"write {BIT_RATE_FORM}")
+
+
+BitRate = Annotated[
+    int,
+    BeforeValidator(_bit_rate),
+    WithJsonSchema({"type": "string", "pattern": rf"^{_BITS.pattern}$"}),
+]
+
+
+def _column_type(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            return parse_field("column", value).describe()
+        except ValueError:
+            pass
+    raise refusal("not the type of a column", f"write {FIELD_FORM}")
+
+
+ColumnType = Annotated[str, BeforeValidator(_column_type)]
+Columns = Annotated[dict[Name, ColumnType], Field(description="the columns and their types")]
+
+
+def is_mapping(value: Any) -> str:
+    """Tells a mapping from a short form."""
+    return f"{TAG}long" if isinstance(value, dict) else f"{TAG}short"
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+PositiveNumber = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+# ------------------------------------------------------------
+# Costs, expressions and schemas: their forms, the model's values, and back.
+
+
+# ------------------------------------------------------------------ cost
+
+
+class CostForm(Form):
+    """A cost that grows with the items of one execution (the fusion number)."""
+
+    base: Duration = Field(description="time of an execution without items, at execution rate 1")
+    per_item: Duration = Field(default=0, description="time that each item adds")
+    most_items: Count = Field(default=1, description="the most items of one execution")
+    preempt: Literal["never", "between_items"] = Field(
+        default="never",
+        description="between_items: may be preempted after the base part and after each item",
+    )
+
+
+CostChoice = Annotated[
+    Annotated[Duration, Tag(f"{TAG}short")] | Annotated[CostForm, Tag(f"{TAG}long")],
+    Discriminator(is_mapping),
+]
+
+
+def cost_model(choice: int | CostForm | None) -> Cost | None:
+    if choice is None:
+        return None
+    if isinstance(choice, int):
+        return Cost(choice)
+    between_items = choice.preempt == "between_items"
+    return Cost(choice.base, choice.per_item, choice.most_items, between_items)
+
+
+def cost_plain(cost: Cost) -> Any:
+    if cost == Cost(cost.base):
+        return format_duration(cost.base)
+    result: dict[str, Any] = {"base": format_duration(cost.base)}
+    if cost.per_item:
+        result["per_item"] = format_duration(cost.per_item)
+    if cost.most_items != 1:
+        result["most_items"] = cost.most_items
+    if cost.between_items:
+        result["preempt"] = "between_items"
+    return result
+
+
+# ------------------------------------------------------------------ expressions
+
+
+def sql_text(value: Any) -> str:
+    """``true``, ``0`` and ``1.5`` are SQL too, quoted or not."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if not isinstance(value, str) or not value.strip():
+        raise refusal("an SQL expression is wanted", 'write it as text, such as "x * 2"')
+    return value
+
+
+SqlText = Annotated[
+    str,
+    BeforeValidator(sql_text),
+    WithJsonSchema({"type": ["string", "number", "boolean"], "description": "an SQL expression"}),
+]
+
+
+def _returns(value: Any) -> str:
+    try:
+        if isinstance(value, str) and parse_field("returns", value).length is None:
+            return value
+    except ValueError:
+        pass
+    raise refusal(
+        "not a type a function can return",
+        "write boolean, int, bigint, float, double, string or timestamp, perhaps with a unit: "
+        "'double [m]'",
+    )
+
+
+class PythonForm(Form):
+    """A Python function of some columns, for what SQL cannot say."""
+
+    python: ImportPath = Field(description="the function, as 'package.module:function'")
+    arguments: list[StreamName] = Field(description="the columns passed to it, in this order")
+    returns: Annotated[str, BeforeValidator(_returns)] = Field(
+        description="the type of the result, such as 'double [m]'"
+    )
+
+
+ExpressionChoice = Annotated[
+    Annotated[SqlText, Tag(f"{TAG}short")] | Annotated[PythonForm, Tag(f"{TAG}long")],
+    Discriminator(is_mapping),
+]
+ColumnsChoice = dict[Name, ExpressionChoice]
+
+
+def expression_model(choice: str | PythonForm) -> Expression:
+    if isinstance(choice, str):
+        return Sql(choice)
+    returns = parse_field("returns", choice.returns)
+    return PythonCall(choice.python, tuple(choice.arguments), returns.type, returns.unit)
+
+
+def expression_plain(expression: Expression) -> Any:
+    if isinstance(expression, Sql):
+        return expression.text
+    unit = f" [{expression.unit}]" if expression.unit else ""
+    return {
+        "python": expression.function,
+        "arguments": list(expression.arguments),
+        "returns": f"{expression.returns.value}{unit}",
+    }
+
+
+def columns_model(choices: Mapping[str, str | PythonForm]) -> tuple[Column, ...]:
+    return tuple(Column(name, expression_model(choice)) for name, choice in choices.items())
+
+
+def columns_plain(columns: tuple[Column, ...]) -> dict[str, Any]:
+    return {column.name: expression_plain(column.value) for column in columns}
+
+
+# ------------------------------------------------------------------ schemas
+
+SchemaChoice = Annotated[
+    Annotated[Name, Tag(f"{TAG}short")] | Annotated[Columns, Tag(f"{TAG}long")],
+    Discriminator(is_mapping),
+]
+
+
+@dataclass
+class Schemas:
+    """The named schemas in reach of a file. Unknown names are collected as problems."""
+
+    named: dict[str, Schema] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def resolve(self, choice: str | dict[str, str], at: str) -> Schema:
+        """A schema by name or written out, for the element at that path."""
+        if isinstance(choice, dict):
+            return schema(choice)
+        found = self.named.get(choice)
+        if found is None:
+            want = suggestion(choice, self.named, "declared under 'schemas'")
+            self.problems.append(Problem(f"no schema '{choice}'", at=at, want=want))
+            return Schema(())
+        return found

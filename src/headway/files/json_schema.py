@@ -8,8 +8,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from headway.files.forms import Form
-from headway.files.graphs.graph_form import GraphForm
-from headway.files.graphs.network_form import NetworkForm
+from headway.files.graph_forms import GraphForm, NetworkForm
 from headway.files.query_form import LibraryForm, QueryForm
 from headway.files.vehicle_form import VehicleForm
 

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headway.errors import FileError
-from headway.files.libraries import Libraries
-from headway.files.operators.base import StepForm
-from headway.files.parse import parse_yaml
-from headway.files.places import SourceMap
-from headway.files.query_form import ComponentForm, OutputForm, QueryForm, SourceForm
-from headway.files.reading import read_text
-from headway.files.validate import validate
-from headway.files.values import Schemas, expression_model
+from headway.files.forms import Schemas, expression_model
+from headway.files.operator_forms import StepForm
+from headway.files.query_form import ComponentForm, Libraries, OutputForm, QueryForm, SourceForm
+from headway.files.source_map import SourceMap, validate
 from headway.files.vehicle_form import VehicleForm
-from headway.model.arrival import Rate
+from headway.files.yaml_tree import parse_yaml, read_text
+from headway.model.quantities import Rate
 from headway.model.query import (
     Component,
     ComponentUse,

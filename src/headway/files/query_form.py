@@ -1,24 +1,36 @@
-"""The form of query files and of the libraries they use."""
+"""The form of query files and of the libraries of schemas and components they use."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from headway.files.fields import (
+from headway.errors import FileError, Place, Problem
+from headway.files.forms import (
     Columns,
     Duration,
+    ExpressionChoice,
+    Form,
     Name,
     PositiveDuration,
     PositiveNumber,
     RateText,
+    SchemaChoice,
+    Schemas,
     StreamName,
+    refusal,
 )
-from headway.files.forms import Form, refusal
-from headway.files.operators import StepChoice
-from headway.files.values import ExpressionChoice, SchemaChoice
-from headway.model.time import parse_duration
+from headway.files.operator_forms import StepChoice
+from headway.files.source_map import place_of, validate
+from headway.files.yaml_tree import Document, parse_yaml, read_text
+from headway.model.quantities import parse_duration
+from headway.model.schema import schema
+
+# ------------------------------------------------------------
+# The form of query files and of the libraries they use.
 
 
 class ShedderForm(Form):
@@ -109,7 +121,9 @@ class ComponentForm(Form):
     outputs: dict[Name, StreamName] = Field(description="the streams that leave: the one inside")
 
 
-Schemas = Annotated[dict[Name, Columns], Field(description="schemas that streams share, by name")]
+SharedSchemas = Annotated[
+    dict[Name, Columns], Field(description="schemas that streams share, by name")
+]
 Components = Annotated[dict[Name, ComponentForm], Field(description="components, by name")]
 Use = Annotated[
     list[str], Field(description="libraries of schemas and components: paths relative to this file")
@@ -120,7 +134,7 @@ class LibraryForm(Form):
     """A file of schemas and components that queries use."""
 
     use: Use = Field(default=[])
-    schemas: Schemas = Field(default={})
+    schemas: SharedSchemas = Field(default={})
     components: Components = Field(default={})
 
 
@@ -129,8 +143,93 @@ class QueryForm(Form):
 
     query: Name = Field(description="the query's name")
     use: Use = Field(default=[])
-    schemas: Schemas = Field(default={})
+    schemas: SharedSchemas = Field(default={})
     sources: dict[Name, SourceForm] = Field(description="the input streams, by name")
     components: Components = Field(default={})
     operators: Steps = Field(default={})
     outputs: dict[Name, OutputForm] = Field(description="the output streams, by name")
+
+
+# ------------------------------------------------------------
+# The libraries a query uses: files of schemas and components, which may use others.
+
+
+MOST_LIBRARIES = 100
+
+
+@dataclass
+class Libraries:
+    """Schemas and components of all files in reach, each name declared once."""
+
+    schemas: Schemas = field(default_factory=Schemas)
+    components: dict[str, ComponentForm] = field(default_factory=dict)
+    origins: dict[tuple[str, str], Document] = field(default_factory=dict)
+    seen: set[Path] = field(default_factory=set)
+
+    def read_all(self, user: Document, paths: list[str]) -> None:
+        """Reads the libraries that ``user`` names, those that they name first; each once."""
+        waiting = [(user, index, path) for index, path in enumerate(paths)]
+        found: list[tuple[Document, LibraryForm]] = []
+        while waiting:
+            document, index, path = waiting.pop(0)
+            place = place_of(document, ["use", index])
+            file = Path(document.file).parent / path
+            resolved = self._resolve(file, place)
+            if resolved in self.seen:
+                continue
+            self.seen.add(resolved)
+            if len(self.seen) > MOST_LIBRARIES:
+                raise FileError(
+                    Problem(f"more than {MOST_LIBRARIES} libraries", at="use", place=place)
+                )
+            library = parse_yaml(_library_text(file, path, place), str(file))
+            form = validate(library, LibraryForm)
+            found.append((library, form))
+            waiting += [(library, number, more) for number, more in enumerate(form.use)]
+        for library, form in found:
+            self.declare(library, form)
+
+    @staticmethod
+    def _resolve(file: Path, place: Place) -> Path:
+        try:
+            return file.resolve()
+        except (OSError, ValueError, RuntimeError) as error:
+            raise FileError(
+                Problem(f"not a path: {error}", at="use", place=place, want="name a YAML file")
+            ) from None
+
+    def declare(self, document: Document, form: LibraryForm | QueryForm) -> None:
+        """Adds a file's schemas and components; the same name from two files is a FileError."""
+        problems = []
+        for kind, names in (("schemas", form.schemas), ("components", form.components)):
+            for name in names:
+                first = self.origins.setdefault((kind, name), document)
+                if first is not document:
+                    other = place_of(first, [kind, name], on_key=True)
+                    problems.append(
+                        Problem(
+                            f"'{name}' is declared in two files",
+                            at=f"{kind}.{name}",
+                            want=f"rename one; the other is at {other}",
+                            place=place_of(document, [kind, name], on_key=True),
+                        )
+                    )
+        if problems:
+            raise FileError(problems)
+        self.schemas.named |= {name: schema(columns) for name, columns in form.schemas.items()}
+        self.components |= form.components
+
+
+def _library_text(file: Path, path: str, place: Place) -> str:
+    try:
+        return read_text(file)
+    except FileError as error:
+        if file.is_file():
+            raise  # its own place says more
+        problem = error.problems[0]
+        what = f"the library cannot be used: {problem.what}"
+        raise FileError(
+            Problem(
+                what, at="use", got=repr(path), want="paths are relative to this file", place=place
+            )
+        ) from None

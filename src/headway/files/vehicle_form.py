@@ -6,18 +6,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from headway.files.fields import (
+from headway.files.forms import (
     BitRate,
     Count,
     Duration,
+    Form,
     Name,
     PositiveNumber,
     Share,
     StreamName,
     format_bit_rate,
 )
-from headway.files.forms import Form
-from headway.model.time import format_duration
+from headway.model.quantities import format_duration
 from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
 
 

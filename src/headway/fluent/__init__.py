@@ -11,12 +11,9 @@ query = q.build()
 
 from __future__ import annotations
 
-from headway.fluent.component import ComponentBuilder, component
-from headway.fluent.outputs import Outputs
-from headway.fluent.query import QueryBuilder
-from headway.fluent.stream import Stream
-from headway.fluent.values import call, cost, shed
-from headway.fluent.vehicle import VehicleBuilder
+from headway.fluent.accepted import call, cost, shed
+from headway.fluent.query_builder import ComponentBuilder, Outputs, QueryBuilder, Stream, component
+from headway.fluent.vehicle_builder import VehicleBuilder
 
 __all__ = [
     "ComponentBuilder",

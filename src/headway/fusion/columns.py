@@ -7,8 +7,8 @@ from typing import Any
 
 from headway.errors import Problem, QueryError
 from headway.model.operators import Parameter
+from headway.model.quantities import MICROSECOND
 from headway.model.schema import DataType
-from headway.model.time import MICROSECOND
 from headway.model.user_operator import OperatorContext, Row
 
 LARGEST = 1e9

@@ -35,7 +35,7 @@ from the x axis towards y) are those of its velocity; ``conf`` is
 :func:`headway.fusion.state.confidence`."""
 
 
-class Output:
+class EstimateOutput:
     """Makes rows. They take the oldest input's timestamp (None in front), as the model has it."""
 
     def __init__(self, context: OperatorContext, sensor: str, text_key: bool) -> None:

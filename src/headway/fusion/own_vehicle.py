@@ -24,7 +24,7 @@ from headway.fusion.kalman import (
     predict,
 )
 from headway.fusion.operator import SINGLE_OBJECT, SensorFusion
-from headway.fusion.output import Output
+from headway.fusion.output import EstimateOutput
 from headway.fusion.state import FilterState, SpeedScale, start
 from headway.fusion.track import Key, Measurement
 from headway.model.schema import DataType
@@ -98,7 +98,7 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
         object_key = context.windows.get("object_key")
         key = None if object_key is None else context.inputs["gps"].find(object_key)
         text_key = isinstance(self._id, str) if key is None else key.type is DataType.STRING
-        self._output = Output(context, sensor, text_key)
+        self._output = EstimateOutput(context, sensor, text_key)
         self._acceleration_variance = self.settings["acceleration_variance"]
         self._scale_drift = self.settings["scale_variance"] / SCALE_MEMORY
 

@@ -23,7 +23,7 @@ from headway.fusion.columns import (
 )
 from headway.fusion.kalman import observe_position, observe_velocity, predict
 from headway.fusion.operator import SensorFusion
-from headway.fusion.output import Output
+from headway.fusion.output import EstimateOutput
 from headway.fusion.state import FilterState, start
 from headway.fusion.track import Key, Measurement
 from headway.model.schema import DataType
@@ -96,7 +96,7 @@ class SurroundingsFusion(SensorFusion[Sighting]):
         key = next(iter(context.inputs.values())).find(object_key)
         text_key = key is not None and key.type is DataType.STRING
         sensor = str(context.parameters.get("sensor", "fused"))
-        self._output = Output(context, sensor, text_key)
+        self._output = EstimateOutput(context, sensor, text_key)
 
     def read(self, port: str, row: Row) -> Sighting | None:
         places = self._columns[port]

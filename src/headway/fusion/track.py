@@ -33,7 +33,7 @@ class Measurement(NamedTuple, Generic[Reading]):
     """what the operator read from the row"""
 
 
-class Filter(Protocol[Reading]):
+class TrackFilter(Protocol[Reading]):
     """What a track needs from the operator it belongs to."""
 
     def first(self, object: Key, measurement: Measurement[Reading]) -> FilterState | None: ...
@@ -63,7 +63,7 @@ class Track(Generic[Reading]):
         return self.times[-1]
 
     def fuse(
-        self, batch: Sequence[Measurement[Reading]], filter: Filter[Reading], memory: int
+        self, batch: Sequence[Measurement[Reading]], filter: TrackFilter[Reading], memory: int
     ) -> None:
         """Takes in measurements in their order, and those kept that come after the first of them.
 

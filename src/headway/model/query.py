@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from headway.model.arrival import ArrivalCurve, Rate
 from headway.model.expression import Expression
 from headway.model.operators import Input, Operator
+from headway.model.quantities import ArrivalCurve, Rate
 from headway.model.schema import Schema
 
 
@@ -130,7 +130,7 @@ class Component:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What a person writes, checked for nothing yet: see :mod:`headway.compile`."""
+    """What a person writes, checked for nothing yet: see :mod:`headway.compiler`."""
 
     name: str
     sources: tuple[Source, ...]

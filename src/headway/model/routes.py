@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headway.model.plan import Hop, HopKind
-from headway.model.vehicle import Bus, Link, Vehicle
-from headway.model.wire import transfer_time
+from headway.model.vehicle import Bus, Link, Vehicle, transfer_time
 
 
 @dataclass(frozen=True, slots=True)

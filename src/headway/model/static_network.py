@@ -1,7 +1,4 @@
-"""Networks for static distribution: TG = <P, S, L> of HVLB_CC section 2.3, and routes through it.
-
-Processors and switches (or gateways) are vertices. A link joins two of them, or more when it is a
-bus. A message takes the links of one route, in order; a link carries one message at a time."""
+"""Static distribution: the network of processors and links, and a schedule on it (HVLB_CC 2.3)."""
 
 from __future__ import annotations
 
@@ -9,10 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from functools import cached_property
 
 from headway.errors import GraphError, Problem
-from headway.model.exact import Number, exact
+from headway.model.quantities import Number, exact
+
+# ------------------------------------------------------------
+# Networks for static distribution: TG = <P, S, L> of HVLB_CC section 2.3, and routes through it.
+#
+# Processors and switches (or gateways) are vertices. A link joins two of them, or more when it is
+# a bus. A message takes the links of one route, in order; a link carries one message at a time.
 
 Route = tuple[str, ...]
 """The links of a route, from the sender's processor to the receiver's."""
@@ -52,7 +56,7 @@ class Switch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class NetworkLink:
     """l_v with its communication speed: volume per unit of time. More than two ends are a bus."""
 
     name: str
@@ -61,7 +65,7 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Network:
+class ProcessorNetwork:
     """``given_routes`` lists the routes of a pair of processors outright, for both directions; all
     other pairs get their simple routes, shortest first, at most ``most_routes``.
 
@@ -70,14 +74,14 @@ class Network:
     name: str = "network"
     processors: tuple[Processor, ...]
     switches: tuple[Switch, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[NetworkLink, ...] = ()
     given_routes: Mapping[tuple[str, str], tuple[Route, ...]] = field(default_factory=dict)
     most_routes: int = 16
     processors_forward: bool = True
     switching: Switching = Switching.CUT_THROUGH
 
     @cached_property
-    def link_named(self) -> dict[str, Link]:
+    def link_named(self) -> dict[str, NetworkLink]:
         return {link.name: link for link in self.links}
 
     @cached_property
@@ -103,7 +107,7 @@ class Network:
 
     def _simple_routes(self, start: str, end: str) -> Iterator[Route]:
         """Routes that pass no vertex twice, fewest links first."""
-        at: dict[str, list[Link]] = {}
+        at: dict[str, list[NetworkLink]] = {}
         for link in self.links:
             for vertex in link.ends:
                 at.setdefault(vertex, []).append(link)
@@ -127,7 +131,7 @@ class Network:
             paths = longer
 
 
-def check_network(network: Network) -> None:
+def check_network(network: ProcessorNetwork) -> None:
     """Raises the named error of the first kind of fault, with every problem of that kind."""
     if not network.processors:
         raise GraphError(Problem("the network has no processors", at=network.name))
@@ -145,7 +149,7 @@ def check_network(network: Network) -> None:
         raise GraphError(wrong)
 
 
-def _wrong_speeds(network: Network) -> Iterator[Problem]:
+def _wrong_speeds(network: ProcessorNetwork) -> Iterator[Problem]:
     speeds: list[tuple[str, Number]] = [
         *((f"processors.{one.name}.rate", one.rate) for one in network.processors),
         *((f"links.{link.name}.speed", link.speed) for link in network.links),
@@ -159,7 +163,7 @@ def _wrong_speeds(network: Network) -> Iterator[Problem]:
             yield Problem("not a speed above 0", at=at, got=str(speed))
 
 
-def _wrong_ends(network: Network, vertices: set[str]) -> Iterator[Problem]:
+def _wrong_ends(network: ProcessorNetwork, vertices: set[str]) -> Iterator[Problem]:
     for link in network.links:
         at = f"links.{link.name}.ends"
         if len(set(link.ends)) < 2:
@@ -170,7 +174,7 @@ def _wrong_ends(network: Network, vertices: set[str]) -> Iterator[Problem]:
                 yield Problem("unknown end", at=at, got=repr(end), want=f"one of {known}")
 
 
-def _wrong_routes(network: Network) -> Iterator[Problem]:
+def _wrong_routes(network: ProcessorNetwork) -> Iterator[Problem]:
     for pair, routes in network.given_routes.items():
         at = f"routes.{'-'.join(pair)}"
         if not set(pair) <= set(network.processor_names):
@@ -184,7 +188,7 @@ def _wrong_routes(network: Network) -> Iterator[Problem]:
                 yield Problem("these links do not lead there", at=at, got=" ".join(route))
 
 
-def leads(network: Network, route: Route, start: str, end: str) -> bool:
+def leads(network: ProcessorNetwork, route: Route, start: str, end: str) -> bool:
     """Whether the links, one after the other, join two processors."""
     reached = {start}
     for name in route:
@@ -194,3 +198,75 @@ def leads(network: Network, route: Route, start: str, end: str) -> bool:
             return False
         reached = ends if len(here) > 1 else ends - here
     return end in reached
+
+
+# ------------------------------------------------------------
+# A static schedule: when each task runs where, and when each message is on which link.
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSlot:
+    """A task on its processor, from its start (EST) to its finish (AFT)."""
+
+    task: str
+    processor: str
+    start: Fraction
+    finish: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkSlot:
+    """A message on one link, from LST to LFT."""
+
+    link: str
+    start: Fraction
+    finish: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A message between tasks on different processors, link by link in route order."""
+
+    sender: str
+    receiver: str
+    links: tuple[LinkSlot, ...]
+
+    @property
+    def route(self) -> tuple[str, ...]:
+        return tuple(slot.link for slot in self.links)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Tasks and messages in the order in which they were scheduled.
+
+    ``contention`` says whether links carry one message at a time. Times are exact fractions in
+    the graph's unit."""
+
+    tasks: tuple[TaskSlot, ...]
+    messages: tuple[Message, ...]
+    contention: bool = True
+
+    @cached_property
+    def makespan(self) -> Fraction:
+        """The finish of the last task."""
+        return max((slot.finish for slot in self.tasks), default=Fraction(0))
+
+    @cached_property
+    def of_task(self) -> dict[str, TaskSlot]:
+        return {slot.task: slot for slot in self.tasks}
+
+    @property
+    def placement(self) -> dict[str, str]:
+        """task -> processor"""
+        return {slot.task: slot.processor for slot in self.tasks}
+
+    def on_processor(self, name: str) -> tuple[TaskSlot, ...]:
+        """What runs on a processor, in time order."""
+        slots = [slot for slot in self.tasks if slot.processor == name]
+        return tuple(sorted(slots, key=lambda slot: (slot.start, slot.finish)))
+
+    def on_link(self, name: str) -> tuple[tuple[Message, LinkSlot], ...]:
+        """What a link carries, in time order."""
+        found = [(m, slot) for m in self.messages for slot in m.links if slot.link == name]
+        return tuple(sorted(found, key=lambda pair: (pair[1].start, pair[1].finish)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.model.exact import Number
+from headway.model.quantities import Number
 
 
 @dataclass(frozen=True, kw_only=True)

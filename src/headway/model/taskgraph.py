@@ -1,8 +1,9 @@
 """Task graphs for static distribution: the stream processing graph (SPG) of HVLB_CC section 2.4.
 
 A graph is a value and may be wrong; :func:`check_task_graph` finds what is wrong with it. Times and
-volumes are in units of the user's choice; :func:`headway.model.exact.exact` says how numbers are
-read."""
+volumes are in units of the user's choice; :func:`headway.model.quantities.exact` says how numbers
+are read.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from headway.errors import GraphError, Problem
-from headway.model.exact import Number, exact
+from headway.model.quantities import Number, exact
 
 
 class CycleError(GraphError):
@@ -28,7 +29,7 @@ class MissingTimeError(GraphError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class GraphTask:
     """A task n_i.
 
     Its computation time comp(n, p) is ``times[p]`` where given, else ``work`` (w_i) divided by the
@@ -69,12 +70,12 @@ class TaskGraph:
     parameter BP (equation 17); without one the best sequential time stands in."""
 
     name: str = "graph"
-    tasks: tuple[Task, ...]
+    tasks: tuple[GraphTask, ...]
     edges: tuple[Edge, ...] = ()
     period: Number | None = None
 
     @cached_property
-    def by_name(self) -> dict[str, Task]:
+    def by_name(self) -> dict[str, GraphTask]:
         return {task.name: task for task in self.tasks}
 
     @cached_property

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from headway.report.chart_axes import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
-from headway.report.svg import element, label, number, rect
-from headway.report.text import plain, width_of
+from headway.report.svg import element, label, number, plain, rect, width_of
 
 HUES = (212, 24, 145, 330, 48, 268, 178, 4, 96, 300)
 LEGEND_LINE = 20.0

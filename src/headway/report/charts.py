@@ -19,8 +19,7 @@ from headway.report.chart_axes import (
     y_axis,
 )
 from headway.report.chart_frame import chart, colour, legend
-from headway.report.svg import element, group, label, number, rect
-from headway.report.text import width_of
+from headway.report.svg import element, group, label, number, rect, width_of
 
 LANE, LANE_BAR, LANE_LABEL = 34.0, 24.0, 11.0
 MARKERS = 40

@@ -6,10 +6,10 @@ deadline. The scale is the deadline: 1.0 is the last moment.
 
 from __future__ import annotations
 
-from headway.model.time import format_duration
+from headway.model.quantities import format_duration
 from headway.report.panels import axes, panels_svg, styled
 from headway.report.svg import element, label, number
-from headway.spark.fleet_outcome import FleetOutput, FleetRun
+from headway.spark.results import FleetOutput, FleetRun
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 720, 130, 60, 40, 60
 _STYLE = styled(

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from headway.experiments.overload.trials import Cell
 from headway.report.panels import axes, panels_svg, styled
-from headway.report.svg import element, group, label, number
-from headway.report.text import width_of
+from headway.report.svg import element, group, label, number, width_of
 
 WIDTH, HEIGHT, LEFT, TOP, GAP, LEGEND = 520.0, 150.0, 56.0, 44.0, 62.0, 150.0
 SAMPLE = 44.0

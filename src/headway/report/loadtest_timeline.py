@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from headway.model.quantities import MILLISECOND
 from headway.model.taskset import TaskSet
-from headway.model.time import MILLISECOND
-from headway.report.gantt_style import CHART_CLASS, chart_css, colour_class
-from headway.report.svg import element, group, label, number, rect, tooltip
-from headway.report.text import width_of
-from headway.schedule.overload import Happening, Record
+from headway.report.gantt import CHART_CLASS, chart_css, colour_class
+from headway.report.svg import element, group, label, number, rect, tooltip, width_of
+from headway.schedule.overload import Happening, TrialRecord
 
 WIDTH, MARGIN, ROW, BAR, TOP, BOTTOM = 1040.0, 16.0, 30.0, 20.0, 58.0, 34.0
 LONGEST_PERIODS = 6
@@ -21,7 +20,7 @@ BAD = (Happening.REJECTED, Happening.MISSED)
 _COLOURS = {Happening.REJECTED: "bad", Happening.MISSED: "terrible", Happening.OVERRUN: "yellow"}
 
 
-def trial_perfetto(task_set: TaskSet, record: Record, about: dict[str, Any]) -> str:
+def trial_perfetto(task_set: TaskSet, record: TrialRecord, about: dict[str, Any]) -> str:
     """Chrome trace events: a thread per task; times are microseconds."""
     lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in _entries(task_set, record))
     return (
@@ -30,7 +29,7 @@ def trial_perfetto(task_set: TaskSet, record: Record, about: dict[str, Any]) -> 
     )
 
 
-def _entries(task_set: TaskSet, record: Record) -> Iterator[dict[str, Any]]:
+def _entries(task_set: TaskSet, record: TrialRecord) -> Iterator[dict[str, Any]]:
     yield {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": task_set.name}}
     for tid, task in enumerate(task_set.tasks, start=1):
         name = f"{task.name} ({task.kind.value})"
@@ -63,7 +62,7 @@ def _entries(task_set: TaskSet, record: Record) -> Iterator[dict[str, Any]]:
     yield from sorted(timed, key=lambda entry: float(entry["ts"]))
 
 
-def trial_svg(task_set: TaskSet, record: Record, title: str, duration: int) -> str:
+def trial_svg(task_set: TaskSet, record: TrialRecord, title: str, duration: int) -> str:
     """A row per task; crosses mark rejected and missed jobs, pale bars run on spare time."""
     end = min(duration, LONGEST_PERIODS * max(task.period for task in task_set.tasks))
     names = [task.name for task in task_set.tasks]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from headway.model.plan import Plan
 from headway.model.routes import architecture_of
-from headway.report.words import ARROW
+from headway.report.plan.plan_tables import ARROW
 from headway.runtime.engine import RunResult
 from headway.runtime.replay import VehicleRun
 from headway.runtime.trace import EventKind

@@ -10,8 +10,7 @@ from typing import Any
 from headway.experiments.findings import Verdict
 from headway.experiments.reproduce import Reproduced
 from headway.experiments.study import Study
-from headway.report.plan_tables import Table
-from headway.report.words import BROKEN, KEPT, NONE
+from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table
 
 
 def studies(listed: Sequence[Study]) -> Table:

@@ -32,7 +32,7 @@ _OF_KIND = {
     "aggregate": "headway.runtime.operators.aggregate",
 }
 _READING = "headway.sources.recordings"
-_WRITING = "headway.sources.writing"
+_WRITING = "headway.sources.parquet_file"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-from headway.model.time import SECOND
+from headway.model.quantities import SECOND
 from headway.runtime.happenings import NEVER
 
 

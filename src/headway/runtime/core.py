@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Output
-from headway.model.time import MICROSECOND
 from headway.runtime.happenings import ARRIVAL, TIMER
 from headway.runtime.ingest import Ingest
 from headway.runtime.operator_steps import OperatorSteps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from headway.compile.judge.batches import batch_budget
+from headway.compiler.latency.verdict import batch_budget
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
 from headway.runtime.core import Core
@@ -19,8 +19,7 @@ from headway.runtime.trace import Trace
 from headway.runtime.units import Program
 from headway.runtime.wires import Sink
 from headway.schedule.online import Policy, ReservationPolicy, engine_policy_named
-from headway.schedule.overload.from_plan import task_sets_of
-from headway.schedule.overload.plan_paths import check_nodes
+from headway.schedule.overload.plan_paths import check_nodes, task_sets_of
 
 OutputCallback = Callable[[str, Row, int], None]
 DropCallback = Callable[[Dropped, int], None]

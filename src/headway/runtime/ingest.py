@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from headway.errors import DataError
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
-from headway.model.time import MICROSECOND
 from headway.runtime.operators.base import DropKind, Dropped, Row, SideList, State
 from headway.runtime.operators.conform import conform_function, fits_function
 from headway.runtime.shedder import Shedder

@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 
-from headway.model.time import MICROSECOND
+from headway.model.quantities import MICROSECOND
 from headway.runtime.operators.base import Row
 from headway.runtime.results import OutputTuple
 

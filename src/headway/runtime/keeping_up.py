@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from headway.model.time import MILLISECOND, SECOND, milliseconds
+from headway.model.quantities import MILLISECOND, SECOND, milliseconds
 
 LOG = logging.getLogger("headway.runtime")
 

@@ -1,7 +1,7 @@
 """Buses, links and gateways in virtual time: contention frame by frame, by priority.
 
-A tuple takes the frames the compiler counted (:mod:`headway.model.wire`). The most urgent waiting
-frame goes when the medium is free; a frame under way is never stopped. A stream for several
+A tuple takes the frames the compiler counted (:mod:`headway.model.vehicle`). The most urgent
+waiting frame goes when the medium is free; a frame under way is never stopped. A stream for several
 receivers is sent once on each medium it enters."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from headway.model.plan import HopKind, Plan
 from headway.model.routes import architecture_of
-from headway.model.wire import frame_times
+from headway.model.vehicle import frame_times
 from headway.runtime.happenings import DELIVERY
 
 Schedule = Callable[[int, int, Callable[[Any], None], Any], None]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from headway.compile.deadlines import with_deadlines
-from headway.compile.trains import form_tasks
+from headway.compiler.deadlines import with_deadlines
+from headway.compiler.trains import form_tasks
 from headway.model.graph import graph_of
 from headway.model.plan import Plan, Task
 from headway.runtime.static_order import StaticOrder, static_order

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND
+from headway.model.quantities import MICROSECOND
 from headway.runtime.engine import RunResult
 from headway.runtime.kernel import Arrival
-from headway.sources.recordings import read_recording
-from headway.sources.scan import Contents
+from headway.sources.recordings import Contents, read_recording
 
 
 class Runs(Protocol):

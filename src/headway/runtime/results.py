@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Query
-from headway.model.time import MICROSECOND
 from headway.runtime.operators.base import Dropped, Row
 
 Latencies = np.ndarray[tuple[int], np.dtype[np.int64]]

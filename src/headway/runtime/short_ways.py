@@ -11,7 +11,7 @@ from heapq import heappush
 from operator import itemgetter
 from typing import Any
 
-from headway.model.time import MICROSECOND
+from headway.model.quantities import MICROSECOND
 from headway.runtime.core import Core
 from headway.runtime.happenings import FINISH, NEVER, Arrival
 from headway.runtime.lane import Lane

@@ -12,8 +12,8 @@ import pyarrow as pa
 from headway.model.graph import Graph, graph_of
 from headway.model.operators import Fusion, UserDefined
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.schema import Schema
-from headway.model.time import MICROSECOND
 from headway.runtime.operators.base import DropKind, Dropped
 from headway.runtime.results import SideOutput
 

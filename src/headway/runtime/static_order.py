@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway.model.plan import Task
-from headway.model.time import SECOND
+from headway.model.quantities import SECOND
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headway.model.cost import Cost
 from headway.model.graph import Graph, graph_of
 from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefined
 from headway.model.plan import Plan, Task
+from headway.model.quantities import Cost
 from headway.model.schema import Schema
 from headway.model.vehicle import Node
 from headway.runtime.backlog import Backlog

@@ -15,7 +15,7 @@ from typing import Any
 
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND, MILLISECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.runtime.application import Subscriptions
 from headway.runtime.clock import Clock, MonotonicClock, Pace
 from headway.runtime.engine import RunResult

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND
+from headway.model.quantities import MICROSECOND
 from headway.runtime.operators.base import Row
 from headway.runtime.units import Flight, Unit
 

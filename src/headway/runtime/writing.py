@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.schema import VEHICLE_COLUMN, Schema
-from headway.model.time import MICROSECOND
 from headway.runtime.engine import RunResult
 from headway.runtime.operators.base import DropKind
 from headway.runtime.replay import VehicleRun

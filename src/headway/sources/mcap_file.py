@@ -1,38 +1,114 @@
-"""A source in an MCAP file of JSON messages: a YAML file ``NAME.yaml`` says which topic.
-
-    mcap: drive.mcap
-    topic: /radar/tracks
-    columns: {id: id, dx: position.x}   # fields of the message; dots lead into objects
-    each: tracks              # the list in the message of which every entry is a tuple; optional.
-                              # fields that an entry does not have are looked up in the message
-    sensed: header.stamp      # when it was sensed; without it the message's publish time
-    vehicle: KA-HW-1          # optional
-
-A message arrives at its log time. Fields are read by the rules of JSON lines: the first message (or
-entry) names them all, later ones may leave out what is NULL.
-"""
+"""A source in an MCAP file of JSON messages: a YAML file ``NAME.yaml`` says which topic."""
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headway.errors import DataError, FileError, Place, Problem, UnsupportedError
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema
-from headway.sources import optional
+from headway.sources import record
 from headway.sources.jsonl_file import CONVERTERS
-from headway.sources.mcap_fields import Entry, entries, sensing_time
 from headway.sources.pointer import Pointer
-from headway.sources.record import Record, bad_value, unreadable
+from headway.sources.record import Record, bad_value, parse_time, unreadable
+
+# ------------------------------------------------------------
+# Fields of JSON messages: objects, lists of them, and dotted paths into them.
+
+_ABSENT = object()
+
+
+@dataclass(frozen=True)
+class MessageEntry:
+    """An entry of a message's list and the message around it, or the message alone."""
+
+    layers: tuple[dict[str, Any], ...]
+
+    def has(self, path: str) -> bool:
+        return any(_lookup(layer, path) is not _ABSENT for layer in self.layers)
+
+    def value(self, path: str) -> Any:
+        """None where there is no such field."""
+        found = (_lookup(layer, path) for layer in self.layers)
+        return next((value for value in found if value is not _ABSENT), None)
+
+    def names(self) -> list[str]:
+        return [name for layer in self.layers for name in layer]
+
+
+def entries(content: bytes, each: str | None, place: Place) -> Iterator[MessageEntry]:
+    """The message itself, or the objects in its list ``each``; DataError if it is no such thing."""
+    try:
+        message = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DataError(Problem(f"a message is not JSON: {error}", place=place)) from None
+    if not isinstance(message, dict):
+        raise _wrong(place, "", message, "a JSON object")
+    if each is None:
+        yield MessageEntry((message,))
+        return
+    listed = _lookup(message, each)
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        got = sorted(message) if listed is _ABSENT else listed
+        raise _wrong(place, each, got, "a list of objects")
+    for one in listed:
+        yield MessageEntry((one, message))
+
+
+def _wrong(place: Place, at: str, got: object, want: str) -> DataError:
+    return DataError(
+        Problem("not right", place=place, at=at, got=f"{got!r:.80}", want=f"want {want}")
+    )
+
+
+def _lookup(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        if not isinstance(value, dict) or name not in value:
+            return _ABSENT
+        value = value[name]
+    return value
+
+
+def sensing_time(value: Any) -> int:
+    """Microseconds of {sec, nsec} (also nanosec), of ISO 8601, or of whole microseconds."""
+    if isinstance(value, dict):
+        seconds, fraction = value["sec"], value["nsec"] if "nsec" in value else value["nanosec"]
+        if type(seconds) is not int or type(fraction) is not int:
+            raise TypeError
+        return seconds * 1_000_000 + fraction // 1_000
+    if type(value) is int:
+        return value
+    if not isinstance(value, str):
+        raise TypeError
+    return parse_time(value)
+
+
+# ------------------------------------------------------------
+# A source in an MCAP file of JSON messages: a YAML file ``NAME.yaml`` says which topic.
+#
+#     mcap: drive.mcap
+#     topic: /radar/tracks
+#     columns: {id: id, dx: position.x}   # fields of the message; dots lead into objects
+#     each: tracks              # the list in the message of which every entry is a tuple;
+# optional.
+#                               # fields that an entry does not have are looked up in the message
+#     sensed: header.stamp      # when it was sensed; without it the message's publish time
+#     vehicle: KA-HW-1          # optional
+#
+# A message arrives at its log time. Fields are read by the rules of JSON lines: the first message
+# (or entry) names them all, later ones may leave out what is NULL.
+
 
 KEYS = ("mcap", "topic", "columns", "each", "sensed", "vehicle")
 ENCODING = "json"
 MICROSECOND = 1_000
 """MCAP counts nanoseconds"""
-Found = Generator[tuple[int, Entry, Any], None, None]
+Found = Generator[tuple[int, MessageEntry, Any], None, None]
 
 
 def read_mcap(pointer: Pointer, schema: Schema) -> Iterator[Record]:
@@ -91,7 +167,7 @@ def _records(
 
 def _found(
     path: Path, topic: str, each: str | None
-) -> Generator[tuple[int, Entry, Any], None, None]:
+) -> Generator[tuple[int, MessageEntry, Any], None, None]:
     """Number of the message, what in it becomes a tuple, and the message."""
     with _reader(path) as reader:
         messages = reader.iter_messages(topics=[topic], log_time_order=True)
@@ -123,9 +199,9 @@ def _check_topic(path: Path, topic: str) -> None:
 def _reader(path: Path) -> Iterator[Any]:
     """A file without its end, or with a damaged part, is refused whatever the reader trips over."""
     name, about = "mcap", {"extra": "mcap", "reading": "MCAP files"}
-    mcap = optional.needed("mcap.reader", name, **about)
-    damage = optional.needed("mcap.exceptions", name, **about).McapError
-    broken = optional.needed("mcap.stream_reader", name, **about).CRCValidationError
+    mcap = record.needed("mcap.reader", name, **about)
+    damage = record.needed("mcap.exceptions", name, **about).McapError
+    broken = record.needed("mcap.stream_reader", name, **about).CRCValidationError
     try:
         file = path.open("rb")
     except OSError as error:

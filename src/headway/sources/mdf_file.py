@@ -1,33 +1,244 @@
-"""A source in an ASAM MDF 4 measurement: a YAML file ``NAME.yaml`` says which channels.
-
-    mdf: drive.mf4
-    columns: {v: VehicleSpeed, gear: Gear}   # channels of one group, sampled together
-    group: CAN 1              # its name, comment or number; only where several have the channels
-    vehicle: KA-HW-1          # optional
-    start: 2026-01-01T00:00Z  # instead of the measurement's own start; optional
-
-A sample marked invalid is NULL. A string column gets the text of a channel with a table of texts,
-a column of numbers its number. Channels of different groups have clocks of their own: they are
-sources of their own, which a query joins.
-"""
+"""A source in an ASAM MDF 4 measurement: whole or refused, channel by channel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from headway.errors import DataError, Place, Problem
-from headway.model.schema import Schema
-from headway.sources import optional
-from headway.sources.mdf_blocks import check_whole
-from headway.sources.mdf_groups import find_group
-from headway.sources.mdf_samples import cells
+from headway.errors import DataError, FileError, Place, Problem
+from headway.model.schema import DataType, Field, Schema
+from headway.sources import record
 from headway.sources.pointer import Pointer
 from headway.sources.record import Record, unreadable
+
+# ------------------------------------------------------------
+# Whether an MDF 4 file is whole: every block that another one points to lies inside the file.
+#
+# A measurement that was cut short (power lost, copy interrupted) may still open and give fewer
+# samples than were taken, so it is looked at before it is read. All blocks of MDF 4 begin alike:
+# an identification ``##XX``, four bytes, the block's length, the number of its links, and the
+# links, each the place of another block or 0 (ASAM MDF 4.1, 4.2).
+
+_HEAD = struct.Struct("<4s4xQQ")
+_FIRST = 64
+"""where the header block stands, behind the identification"""
+
+
+def check_whole(path: Path) -> None:
+    """FileError when it is no MDF 4, was not finished, or lacks a part."""
+    try:
+        with path.open("rb") as file:
+            _check_identification(path, file.read(_FIRST))
+            _check_blocks(path, file)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def _check_identification(path: Path, start: bytes) -> None:
+    name, version = start[:8].rstrip(), start[8:16].rstrip(b" \0")
+    if name == b"UnFinMF":
+        what = "was not finished by the tool that wrote it (its mark is 'UnFinMF')"
+        raise _bad(path, what, want="let that tool finalise it")
+    if name != b"MDF" or len(start) < _FIRST:
+        raise _bad(path, "is no MDF file", got=f"{start[:16]!r}")
+    if not version.startswith(b"4."):
+        what = "is not MDF 4"
+        raise _bad(path, what, got=f"version {version.decode('latin-1')}", want="convert it")
+
+
+def _check_blocks(path: Path, file: BinaryIO) -> None:
+    size = path.stat().st_size
+    seen: set[int] = set()
+    waiting = [_FIRST]
+    while waiting:
+        at = waiting.pop()
+        if at == 0 or at in seen:
+            continue
+        seen.add(at)
+        file.seek(at)
+        head = file.read(_HEAD.size)
+        if len(head) < _HEAD.size:
+            raise _short(path, at, size)
+        name, length, links = _HEAD.unpack(head)
+        if not name.startswith(b"##") or length < _HEAD.size + 8 * links:
+            raise _bad(path, f"is damaged: there is no block at byte {at:,}", got=repr(name))
+        if at + length > size:
+            raise _short(path, at, size)
+        waiting += struct.unpack(f"<{links}Q", file.read(8 * links))
+
+
+def _short(path: Path, at: int, size: int) -> FileError:
+    return _bad(
+        path,
+        f"is cut short: a block that should be at byte {at:,} is not whole",
+        got=f"{size:,} bytes",
+        want="copy it again, or let the tool that wrote it repair it",
+    )
+
+
+def _bad(path: Path, what: str, *, got: str = "", want: str = "") -> FileError:
+    return FileError(Problem(what, place=Place(str(path)), got=got, want=want))
+
+
+# ------------------------------------------------------------
+# Samples of an MDF channel as the cells of a column.
+
+
+_BITS = {DataType.INT: 31, DataType.BIGINT: 63}
+
+
+def cells(signal: Any, field: Field, channel: str, path: Path, first: int) -> list[Any]:
+    """Values of the column's type, None where the sample is invalid or not a number.
+
+    DataError where a sample is not such a value; ``first`` is the number of samples before these.
+    """
+    values = signal.physical().samples
+    # A table of texts: numbers are what is behind it.
+    if field.type is not DataType.STRING and values.dtype.kind in "SUO":
+        values = signal.samples
+    _check_kind(values, field, channel, path)
+    absent = np.zeros(len(values), bool)
+    if signal.invalidation_bits is not None:
+        absent |= np.asarray(signal.invalidation_bits, bool)
+    if values.dtype.kind == "f":
+        absent |= np.isnan(values)
+    if field.type is DataType.STRING:
+        found = [_text(value) for value in values.tolist()]
+    else:
+        found = _numbers(values, field, ~absent, channel, path, first).tolist()
+    return [None if gone else value for gone, value in zip(absent.tolist(), found, strict=True)]
+
+
+def _check_kind(values: Any, field: Field, channel: str, path: Path) -> None:
+    kinds = "SUObiuf" if field.type is DataType.STRING else "biuf"
+    if values.ndim != 1 or values.dtype.kind not in kinds or field.type is DataType.TIMESTAMP:
+        raise DataError(
+            Problem(
+                f"channel {channel!r} cannot be {field.describe()}",
+                place=Place(str(path)),
+                at=field.name,
+                got=f"{values.dtype} of {values.ndim} dimensions",
+            )
+        )
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _numbers(values: Any, field: Field, there: Any, channel: str, path: Path, first: int) -> Any:
+    if field.type is DataType.DOUBLE:
+        return values.astype(np.float64)
+    if field.type is DataType.FLOAT:
+        return values.astype(np.float32).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        if field.type is DataType.BOOLEAN:
+            fits = (values == 0) | (values == 1)
+        else:
+            limit = 2.0 ** _BITS[field.type]
+            fits = (values == np.rint(values)) & (values >= -limit) & (values < limit)
+        wrong = np.flatnonzero(there & ~fits)
+        if len(wrong):
+            raise DataError(
+                Problem(
+                    "a sample is not a value of its column",
+                    place=Place(str(path), first + int(wrong[0]) + 1),
+                    at=f"{field.name} ({channel})",
+                    got=str(values[wrong[0]]),
+                    want=f"want {field.describe()}",
+                )
+            )
+        return np.where(there, values, 0).astype(
+            bool if field.type is DataType.BOOLEAN else np.int64
+        )
+
+
+# ------------------------------------------------------------
+# Which channel group of a measurement has the channels that a source is made of.
+
+
+TIME = 1
+"""the synchronisation type of a master channel that holds time (ASAM MDF 4.1, CNBLOCK)"""
+
+
+def find_group(measurement: Any, channels: Sequence[str], wanted: Any, place: Place) -> int:
+    """The number of the one group that has them all and a clock; DataError where there is none."""
+    if unknown := [name for name in channels if name not in measurement.channels_db]:
+        there = ", ".join(sorted(measurement.channels_db)[:30])
+        raise DataError(
+            Problem(f"there is no channel {name!r}", place=place, got=there) for name in unknown
+        )
+    having = [{group for group, _ in measurement.channels_db[name]} for name in channels]
+    found = sorted(set.intersection(*having)) if having else range(len(measurement.groups))
+    if wanted is not None:
+        found = [
+            group for group in found if str(wanted) in (str(group), *_names(measurement, group))
+        ]
+    if len(found) != 1:
+        raise _not_one(measurement, channels, wanted, list(found), place)
+    _check_clock(measurement, found[0], place)
+    return found[0]
+
+
+def _not_one(
+    measurement: Any, channels: Sequence[str], wanted: Any, found: list[int], place: Place
+) -> DataError:
+    listed = ", ".join(channels)
+    if found:
+        got = ", ".join(_told(measurement, group) for group in found)
+        return DataError(
+            Problem(
+                f"several groups have {listed}", place=place, got=got, want="say which: 'group:'"
+            )
+        )
+    got = "; ".join(
+        f"{name} in {', '.join(_told(measurement, g) for g, _ in measurement.channels_db[name])}"
+        for name in channels
+    )
+    what = (
+        f"no group has {listed} together" if wanted is None else f"no group {wanted} has {listed}"
+    )
+    want = "a source takes channels that were sampled together: make sources of their own"
+    return DataError(Problem(what, place=place, got=got, want=want))
+
+
+def _names(measurement: Any, group: int) -> list[str]:
+    block = measurement.groups[group].channel_group
+    return [name for name in (block.acq_name, block.comment) if name]
+
+
+def _told(measurement: Any, group: int) -> str:
+    names = _names(measurement, group)
+    return f"{group} ({names[0]:.40})" if names else str(group)
+
+
+def _check_clock(measurement: Any, group: int, place: Place) -> None:
+    master = measurement.masters_db.get(group)
+    kind = None if master is None else measurement.groups[group].channels[master].sync_type
+    if kind != TIME:
+        got = "no master channel" if kind is None else f"a master channel of type {kind}"
+        what = f"group {_told(measurement, group)} has no times"
+        raise DataError(Problem(what, place=place, got=got, want="want a master channel of time"))
+
+
+# ------------------------------------------------------------
+# A source in an ASAM MDF 4 measurement: a YAML file ``NAME.yaml`` says which channels.
+#
+#     mdf: drive.mf4
+#     columns: {v: VehicleSpeed, gear: Gear}   # channels of one group, sampled together
+#     group: CAN 1              # its name, comment or number; only where several have the channels
+#     vehicle: KA-HW-1          # optional
+#     start: 2026-01-01T00:00Z  # instead of the measurement's own start; optional
+#
+# A sample marked invalid is NULL. A string column gets the text of a channel with a table of
+# texts, a column of numbers its number. Channels of different groups have clocks of their own:
+# they are sources of their own, which a query joins.
+
 
 KEYS = ("mdf", "columns", "group", "vehicle", "start")
 RECORDS = 65_536
@@ -76,7 +287,7 @@ def _records(
 @contextmanager
 def _measurement(path: Path) -> Iterator[Any]:
     """asammdf lets out whatever a damaged file makes it trip over."""
-    asammdf = optional.needed("asammdf", "asammdf", extra="mdf", reading="MDF files")
+    asammdf = record.needed("asammdf", "asammdf", extra="mdf", reading="MDF files")
     try:
         measurement = asammdf.MDF(path)
     except Exception as error:  # noqa: BLE001

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from headway.errors import DataError, FileError, Place, Problem
+from headway.errors import DataError, EnvironmentMissing, FileError, Place, Problem
 from headway.model.schema import (
     ARRIVAL_COLUMN,
     TIMESTAMP_COLUMN,
@@ -105,3 +106,17 @@ def unreadable(path: Path, error: Exception, what: str = "cannot be read") -> Fi
     """A file that is not there, or not what its name says."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return FileError(Problem(f"{what}: {reason}", place=Place(str(path))))
+
+
+# ------------------------------------------------------------
+# Packages that only some files need.
+
+
+def needed(module: str, package: str, *, extra: str, reading: str) -> Any:
+    """An optional package, or EnvironmentMissing saying which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise EnvironmentMissing(
+            f"Reading {reading} needs {package}. Install it with: pip install 'headway[{extra}]'"
+        ) from None

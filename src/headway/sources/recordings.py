@@ -1,34 +1,38 @@
-"""Recordings: a folder with one file per source, ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``,
-or a file that says where the source is in a file of another kind: ``NAME.can`` in a CAN log
-(:mod:`headway.sources.can_file`), ``NAME.yaml`` in an ASAM MDF 4 measurement or in an MCAP file
-(:mod:`headway.sources.mdf_file`, :mod:`headway.sources.mcap_file`).
-
-Columns: ``timestamp`` (the sensing time), ``arrived_at`` (when it reached the vehicle; without that
-column a tuple arrives when it is sensed), ``vehicle`` (a string, for recordings of a fleet), and
-the fields of the source's schema. Other columns are ignored. Files are read piece by piece, so each
-must be in order of arrival; with a vehicle chosen, only that vehicle's tuples must be.
-"""
+"""Recordings: a folder with a file for each source, found, scanned, read in order of arrival."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from headway.errors import DataError, FileError, Place, Problem
 from headway.model.query import Source
-from headway.model.schema import ARRIVAL_COLUMN, Schema
+from headway.model.schema import ARRIVAL_COLUMN, TIMESTAMP_COLUMN, VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row
 from headway.sources.csv_file import read_csv
 from headway.sources.jsonl_file import read_jsonl
 from headway.sources.parquet_file import read_parquet
 from headway.sources.record import Record
 
+# ------------------------------------------------------------
+# Recordings: a folder with one file per source, ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``,
+# or a file that says where the source is in a file of another kind: ``NAME.can`` in a CAN log
+# (:mod:`headway.sources.can_log`), ``NAME.yaml`` in an ASAM MDF 4 measurement or in an MCAP file
+# (:mod:`headway.sources.mdf_file`, :mod:`headway.sources.mcap_file`).
+#
+# Columns: ``timestamp`` (the sensing time), ``arrived_at`` (when it reached the vehicle; without
+# that column a tuple arrives when it is sensed), ``vehicle`` (a string, for recordings of a
+# fleet), and the fields of the source's schema. Other columns are ignored. Files are read piece
+# by piece, so each must be in order of arrival; with a vehicle chosen, only that vehicle's tuples
+# must be.
+
 
 def read_can(path: Path, schema: Schema) -> Iterator[Record]:
     """CAN logs with their DBC; what that needs is loaded only when there are some."""
-    from headway.sources.can_file import read_can as read
+    from headway.sources.can_log import read_can as read
 
     return read(path, schema)
 
@@ -143,3 +147,81 @@ _Numbered = tuple[int, int, int, Row, str | None]
 def _numbered(place: int, records: Iterator[Record]) -> Iterator[_Numbered]:
     for number, (arrived_at, vehicle, row, _) in enumerate(records):
         yield arrived_at, place, number, row, vehicle
+
+
+# ------------------------------------------------------------
+# What is in a recording: read through once, before anything runs.
+#
+# It finds what no single file shows: whether all tuples name a vehicle or none does, and whether
+# there is anything at all. Times must fit the engine's clock of 64 bits of nanoseconds.
+
+
+FARTHEST = 4_500_000_000_000_000
+"""Microseconds from the epoch, either way: the years 1827 to 2112."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """Tuples by source and by vehicle. ``begin`` is the first arrival, in microseconds."""
+
+    tuples: dict[str, int]
+    by_vehicle: dict[str | None, int] = field(default_factory=dict)
+    begin: int = 0
+
+    @property
+    def count(self) -> int:
+        return sum(self.tuples.values())
+
+    @property
+    def vehicles(self) -> list[str | None]:
+        """In the order of their names; [None] when the recording is of one, unnamed."""
+        return sorted(self.by_vehicle, key=lambda vehicle: vehicle or "")
+
+    @property
+    def named(self) -> bool:
+        """Whether tuples say of which vehicle they are."""
+        return None not in self.by_vehicle
+
+
+def scan_recording(folder: Path, sources: Iterable[Source]) -> Contents:
+    """Counts a recording's tuples; FileError or DataError when it cannot be run."""
+    files = {source.name: (find_file(folder, source.name), source) for source in sources}
+    contents = Contents(dict.fromkeys(files, 0))
+    begin = FARTHEST
+    nameless: Problem | None = None
+    for name, (path, source) in files.items():
+        for record in READERS[path.suffix](path, source.schema):
+            begin = min(begin, record.arrived_at)
+            _check_times(path, record)
+            if record.vehicle is None and nameless is None:
+                nameless = Problem(
+                    "a tuple without a vehicle, in a recording with vehicles",
+                    place=Place(str(path), record.number),
+                    at=VEHICLE_COLUMN,
+                    want=f"give every tuple of every file its {VEHICLE_COLUMN!r}, or none",
+                )
+            contents.tuples[name] += 1
+            found = contents.by_vehicle
+            found[record.vehicle] = found.get(record.vehicle, 0) + 1
+    if not contents.count:
+        got = f"only empty files: {', '.join(path.name for path, _ in files.values())}"
+        raise FileError(Problem("there is nothing to run", place=Place(str(folder)), got=got))
+    if nameless is not None and len(contents.by_vehicle) > 1:
+        raise DataError(nameless)
+    contents.begin = begin
+    return contents
+
+
+def _check_times(path: Path, record: Record) -> None:
+    times = {ARRIVAL_COLUMN: record.arrived_at, TIMESTAMP_COLUMN: record.row[0]}
+    for column, time in times.items():
+        if time is not None and not -FARTHEST <= time <= FARTHEST:
+            raise DataError(
+                Problem(
+                    "a time beyond the engine's clock",
+                    place=Place(str(path), record.number),
+                    at=column,
+                    got=f"{time} (microseconds)",
+                    want="a time between the years 1828 and 2112",
+                )
+            )

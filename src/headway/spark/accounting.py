@@ -17,11 +17,11 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
 from headway.model.schema import TIMESTAMP_COLUMN, Schema
-from headway.model.time import MICROSECOND
 from headway.runtime.writing import free_name
-from headway.spark.outcome import SparkOutput
+from headway.spark.results import SparkOutput
 
 ADDED = ("deadline", "completed", "latency", "missed", "replayed")
 ACCURACY = 1000

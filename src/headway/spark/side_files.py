@@ -1,8 +1,4 @@
-"""Side outputs of a run as Parquet: ``late``, ``shed``, ``failed``, ``rejected``, always all four.
-
-A batch writes each as Spark does. A stream writes a file for each query and micro-batch that
-dropped something; repeated, the batch replaces its files.
-"""
+"""Side outputs of a run as Parquet: files that appear under their names when complete."""
 
 from __future__ import annotations
 
@@ -22,11 +18,18 @@ from headway.runtime.operators.base import DropKind
 from headway.runtime.run_folder import RunFolder, remove
 from headway.runtime.side_table import SIDE_SCHEMA
 from headway.runtime.writing import free_name
-from headway.spark.lowering.side import KIND, SIDE, SIDE_EXIT
-from headway.spark.lowering.tagged import EXIT
-from headway.spark.outcome import SideCount
+from headway.spark.lowering.engine_region import EXIT
+from headway.spark.lowering.side_rows import KIND, SIDE, SIDE_EXIT
 from headway.spark.parquet_parts import write_part
-from headway.spark.stream_sinks import END
+from headway.spark.results import SideCount
+from headway.spark.stream.stream_sinks import END
+
+# ------------------------------------------------------------
+# Side outputs of a run as Parquet: ``late``, ``shed``, ``failed``, ``rejected``, always all four.
+#
+# A batch writes each as Spark does. A stream writes a file for each query and micro-batch that
+# dropped something; repeated, the batch replaces its files.
+
 
 EMPTY = SIDE_SCHEMA.append(pa.field(VEHICLE_COLUMN, pa.string())).empty_table()
 NOBODY = "none.parquet"
@@ -99,7 +102,7 @@ class StreamSide:
         self.put(kinds, rows, batch)
 
     def write_end(self, rows: Any) -> None:
-        """What the end of the input dropped: as :func:`headway.spark.lowering.side.unpacked`."""
+        """What the end of the input dropped, as ``side_rows.unpacked`` lists it."""
         names = [*SIDE_SCHEMA.names, VEHICLE_COLUMN]
         self.put(rows.column(KIND), rows.select(names).cast(EMPTY.schema), END)
 

@@ -1,8 +1,4 @@
-"""A drive as one car's sensors record it: a table per source, and what was true.
-
-In every table our car (the one that records) has the id 0, :data:`OWN_ID`, which is what type 1
-fusion calls its own vehicle; all others have the id of the traffic.
-"""
+"""A drive as one car's sensors record it: a table per source, and what was true."""
 
 from __future__ import annotations
 
@@ -13,22 +9,92 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headway.errors import InputError, Problem
 from headway.model.query import Source
-from headway.sources.record import unreadable, wanted_fields
+from headway.model.schema import DataType, Field, Schema, parse_field
+from headway.sources.parquet_file import arrow_schema
+from headway.sources.record import ARRIVAL_FIELD, VEHICLE_FIELD, unreadable, wanted_fields
 from headway.sources.recordings import Arrival
-from headway.world.broadcasts import hear
+from headway.world.broadcasts import RadioCounts, hear, receive
 from headway.world.grid import GridTraffic
 from headway.world.own_estimate import Estimates, estimate_own
 from headway.world.radio import RadioModel
-from headway.world.reception import RadioCounts, receive
-from headway.world.scenario import Scenario
-from headway.world.seeds import Purpose, generator
+from headway.world.scenario import Purpose, Scenario, generator
 from headway.world.sensors import CYCLE, CYCLE_MS, Readings, SensorModel, look, phases, read_own
-from headway.world.tables import STREAMS, TRUTH, python_values, stream_table, table
 from headway.world.traffic import Integers, Motion, Traffic, seconds
+
+# ------------------------------------------------------------
+# The tables of a drive: what columns they have, and how arrays become them.
+
+_MOTION = {"x": "float [m]", "y": "float [m]", "vx": "float [m/s]", "vy": "float [m/s]"}
+_VARIANCES = dict.fromkeys(("var_x", "var_y", "var_vx", "var_vy"), "float")
+
+
+def _schema(**columns: str) -> Schema:
+    return Schema(tuple(parse_field(name, text) for name, text in columns.items()))
+
+
+STREAMS: Mapping[str, Schema] = {
+    "gps": _schema(x="float [m]", y="float [m]", heading="float [rad]"),
+    "speed": _schema(v="float [m/s]"),
+    "radar": _schema(
+        id="bigint", dx="float [m]", dy="float [m]", dvx="float [m/s]", dvy="float [m/s]"
+    ),
+    "v2v": _schema(
+        id="bigint", sensor="string(5)", own="boolean", **_MOTION, **_VARIANCES,
+        distance="float [m]",
+    ),
+}  # fmt: skip
+"""The sources of examples/collision_warning."""
+EXTRA = {"v2v": [Field("sender", DataType.BIGINT)]}
+"""Columns of the recordings that no source has."""
+TRUTH = Schema(
+    (
+        parse_field("id", "bigint"),
+        *(parse_field(name, text.replace("float", "double")) for name, text in _MOTION.items()),
+    )
+)
+
+
+def stream_table(name: str, columns: Mapping[str, Any], vehicle: str) -> Any:
+    """A source's table, with ``arrived_at`` and ``vehicle``."""
+    fields = [*STREAMS[name].columns, *EXTRA.get(name, []), ARRIVAL_FIELD, VEHICLE_FIELD]
+    rows = len(columns["timestamp"])
+    return _table(fields, {**columns, "vehicle": np.full(rows, vehicle)})
+
+
+def table(schema: Schema, columns: Mapping[str, Any]) -> Any:
+    """A table with these columns and nothing else."""
+    return _table(list(schema.columns), columns)
+
+
+def _table(fields: list[Field], columns: Mapping[str, Any]) -> Any:
+    types = arrow_schema(fields)
+    # from_pandas: a NaN is a value that is not known, so NULL.
+    arrays = [pa.array(columns[field.name], from_pandas=True).cast(field.type) for field in types]
+    return pa.Table.from_arrays(arrays, schema=types)
+
+
+def python_values(column: Any) -> list[Any]:
+    """A column's values as the reader of recordings gives them: times as microseconds."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    if column.null_count or pa.types.is_string(column.type):
+        values: list[Any] = column.to_pylist()
+    else:
+        values = column.to_numpy().tolist()
+    return values
+
+
+# ------------------------------------------------------------
+# A drive as one car's sensors record it: a table per source, and what was true.
+#
+# In every table our car (the one that records) has the id 0, :data:`OWN_ID`, which is what type 1
+# fusion calls its own vehicle; all others have the id of the traffic.
+
 
 OWN_ID = 0
 BEGIN = 1_767_225_600_000_000
@@ -225,6 +291,3 @@ def _truth(traffic: Traffic, names: Integers, cycles: int, begin: int) -> Any:
     columns = {name: values[cycle, car] for name, values in motion._asdict().items()}
     at = cycle * round(CYCLE * 1e6) + begin
     return table(TRUTH, {"timestamp": at, "id": names[car], **columns})
-
-
-__all__ = ["BEGIN", "OWN_ID", "STREAMS", "DriveRecording", "RadioCounts", "record"]

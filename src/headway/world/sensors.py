@@ -13,8 +13,8 @@ from math import cos, isfinite, log, radians, sqrt
 import numpy as np
 
 from headway.errors import InputError, Problem
-from headway.world.geometry import clear_view
-from headway.world.seeds import Purpose, generator
+from headway.world.grid import clear_view
+from headway.world.scenario import Purpose, generator
 from headway.world.traffic import Array, Integers, Motion, Traffic
 
 CYCLE = 0.1

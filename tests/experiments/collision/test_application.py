@@ -21,8 +21,8 @@ from headway.experiments.collision.vehicles import ONE_NODE, application_on
 from headway.expressions import Scope, check, compile_value
 from headway.model.operators import Fusion
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.query import LoadShedder
-from headway.model.time import MICROSECOND, MILLISECOND
 from headway.world.recording import BEGIN
 
 

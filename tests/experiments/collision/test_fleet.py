@@ -15,7 +15,7 @@ from headway.experiments.collision.impacts import impacts_on
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import run_trial
 from headway.runtime.run_folder import RunFolder
-from headway.spark.fleet import run_driven
+from headway.spark.fleet.fleet_run import run_driven
 from headway.world.grid import GridTraffic
 
 

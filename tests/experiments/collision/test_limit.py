@@ -19,7 +19,7 @@ from headway.experiments.collision.limit import (
 from headway.experiments.collision.measured import measure
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import run_trial
-from headway.model.time import MICROSECOND
+from headway.model.quantities import MICROSECOND
 
 
 @given(st.integers(0, 200), st.integers(0, 200))

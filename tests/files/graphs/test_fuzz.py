@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headway.errors import InputError, Problem
-from headway.files.graphs import parse_graph, parse_network
+from headway.files.load_graphs import parse_graph, parse_network
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "static_distribution"
 YAML = [path.read_text() for path in sorted(EXAMPLE.glob("*.yaml"))]

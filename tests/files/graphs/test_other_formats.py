@@ -7,7 +7,8 @@ import json
 import pytest
 
 from headway.errors import FileError
-from headway.files.graphs import graph_to_stg, graph_to_tgff, parse_graph
+from headway.files.graph_forms import graph_to_stg, graph_to_tgff
+from headway.files.load_graphs import parse_graph
 from headway.model.taskgraph import CycleError, UnknownTaskError
 
 TGFF = """\

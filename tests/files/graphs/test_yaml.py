@@ -10,15 +10,9 @@ from jsonschema import Draft202012Validator
 
 from headway.errors import FileError, GraphError, InputError
 from headway.files import graph_json_schema, network_json_schema
-from headway.files.graphs import (
-    graph_to_yaml,
-    load_graph,
-    load_network,
-    network_to_yaml,
-    parse_graph,
-    parse_network,
-)
-from headway.model.static_network import Link, SpeedError, Switching
+from headway.files.graph_forms import graph_to_yaml, network_to_yaml
+from headway.files.load_graphs import load_graph, load_network, parse_graph, parse_network
+from headway.model.static_network import NetworkLink, SpeedError, Switching
 from headway.model.task_memory import Memory
 from headway.model.taskgraph import CycleError, Edge, UnknownTaskError
 
@@ -73,7 +67,7 @@ def test_what_is_written_reads_back() -> None:
 
 def test_a_network_is_read() -> None:
     network = parse_network(NETWORK).network
-    assert network.links[1] == Link(name="bus", ends=("p1", "p2", "s"), speed=1.0)
+    assert network.links[1] == NetworkLink(name="bus", ends=("p1", "p2", "s"), speed=1.0)
     assert network.switching is Switching.STORE_AND_FORWARD
     assert network.routes["p2", "p1"] == (("bus",),)
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headway.compile import compile_query
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
+from headway.compiler import compile_query
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Filter, Input, Join, Map, Operator, UserDefined
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.vehicle import Bus, BusKind, Node, Vehicle
 from headway.runtime.happenings import Arrival
-from headway.sources.writing import StreamWriter
+from headway.sources.parquet_file import StreamWriter
 
 RADAR = schema(id="int", distance="double")
 OWN = schema(speed="double", gear="string(8)")

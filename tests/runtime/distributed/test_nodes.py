@@ -10,24 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compile.build import VALUE
+from tests.compiler.build import VALUE
 from tests.runtime.distributed.study import CHEAP, EPOCH
 
-from headway.compile import compile_query
-from headway.model.arrival import Rate
+from headway.compiler import compile_query
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Filter, Input, Join, Map, Operator, Union
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Rate
 from headway.model.query import Decide, LoadShedder, Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.vehicle import Bus, BusKind, Node, Vehicle
 from headway.runtime.distributed.liveness import Timing
 from headway.runtime.distributed.node import NodeProcess, Settings
 from headway.runtime.distributed.slicing import slices_of
 from headway.runtime.engine import Engine
 from headway.runtime.happenings import Arrival
-from headway.sources.writing import StreamWriter
+from headway.sources.parquet_file import StreamWriter
 
 CALM = Timing(heartbeat=50 * MILLISECOND, missed=200)
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
+from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.schema import schema
-from headway.model.time import MILLISECOND, SECOND
 from headway.runtime.distributed.events import EventLog
 from headway.runtime.distributed.frames import (
     Frame,

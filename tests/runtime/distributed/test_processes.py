@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.runtime.distributed.study import study_arrivals, study_plan, write_recording
 
-from headway.model.time import MILLISECOND, SECOND
+from headway.model.quantities import MILLISECOND, SECOND
 from headway.runtime.bundle import build_executables, write_build
 from headway.runtime.distributed.driver import Driver, Subscriber
 from headway.runtime.distributed.launch import Ended, Launcher

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.runtime.operators.build import moved, one_input, same, sql_columns
 
 from headway.model.operators import Aggregate
+from headway.model.quantities import MICROSECOND
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND
 from headway.runtime.operators.aggregate import AggregateOperator
 from headway.runtime.operators.base import DropKind, Row, StatefulOperator
 

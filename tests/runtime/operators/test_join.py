@@ -14,8 +14,8 @@ from tests.runtime.operators.users import HERE
 
 from headway.model.expression import Column, PythonCall, Sql
 from headway.model.operators import Input, Join
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.schema import DataType, schema
-from headway.model.time import MICROSECOND, MILLISECOND
 from headway.runtime.operators.base import DropKind, Row, StatefulOperator, Timer
 from headway.runtime.operators.join import JoinOperator
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import parse_query
 from headway.model.plan import Plan
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.model.vehicle import Node, Vehicle
 from headway.runtime.engine import Engine, RunResult
 from headway.runtime.kernel import Arrival

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.runtime.reserving.small import MS, TWO_STEPS, misses, plan_of, run
 
-from headway.compile.judge.soft_room import soft_rooms
+from headway.compiler.latency.soft_room import soft_rooms
 from headway.runtime.program import build_program
 from headway.runtime.reserving.path_tasks import PathTasks
 from headway.schedule.online import engine_policy_named
-from headway.schedule.overload.from_plan import operator_paths
+from headway.schedule.overload.plan_paths import operator_paths
 
 BRANCH = """query: branch
 schemas:

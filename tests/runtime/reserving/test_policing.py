@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.reserving.small import CROSSING, crossing, misses, plan_of, run
 
-from headway.model.arrival import ArrivalCurve, Rate
+from headway.model.quantities import ArrivalCurve, Rate
 from headway.runtime.operators.base import DropKind
 from headway.runtime.reserving.policing import Policer
 

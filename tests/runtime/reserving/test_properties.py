@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 from tests.runtime.reserving.small import MS, misses, plan_of, run
 
-from headway.compile import compile_query
-from headway.compile.judge import soft_room
+from headway.compiler import compile_query
+from headway.compiler.latency import soft_room
 from headway.errors import HeadwayError
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
 from headway.model.expression import Column, Sql
-from headway.model.operators import Input, Map, Operator
-from headway.model.operators.base import ONLY_PORT
+from headway.model.operators import ONLY_PORT, Input, Map, Operator
 from headway.model.plan import Plan
+from headway.model.quantities import Cost, Rate
 from headway.model.query import Criticality, Output, Query, Source
 from headway.model.schema import schema
 from headway.model.taskset import FULL

@@ -6,17 +6,16 @@ import logging
 import threading
 
 import pytest
-from tests.compile.build import VALUE, one_node, source
+from tests.compiler.build import VALUE, one_node, source
 from tests.runtime.distributed.study import study_arrivals, study_plan
 from tests.runtime.wall.taking_time import CLOCK
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.errors import InputError
-from headway.model.cost import Cost
 from headway.model.operators import Input, UserDefined
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost
 from headway.model.query import Output, Query
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.runtime.clock import ManualClock, MonotonicClock, Pace
 from headway.runtime.engine import Engine
 from headway.runtime.happenings import Arrival

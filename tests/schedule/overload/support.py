@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from headway.model.quantities import MILLISECOND
 from headway.model.taskset import (
     FULL,
     Constant,
     Distribution,
-    Kind,
     OverloadTask,
     Range,
     Recorded,
+    TaskKind,
     TaskSet,
     Utilisation,
 )
-from headway.model.time import MILLISECOND
 from headway.schedule.overload import Release
-from headway.schedule.overload.releases import in_order
+from headway.schedule.overload.simulate import in_order
 
 MS = MILLISECOND
 GOLDEN: dict[str, Any] = json.loads(
@@ -35,7 +35,7 @@ def figure_5() -> tuple[TaskSet, list[Release]]:
     tasks = tuple(
         OverloadTask(
             name=name,
-            kind=Kind(facts["kind"]),
+            kind=TaskKind(facts["kind"]),
             period=facts.get("period", facts["deadline"]) * MS,
             deadline=facts["deadline"] * MS,
             utilisation=Range(1, round(facts["peak"] * FULL), round(facts["average"] * FULL)),
@@ -67,7 +67,7 @@ def random_task_set(random: np.random.Generator) -> TaskSet:
     hard_total = int((FULL - overhead) * random.choice([0.2, 0.5, 0.8, 1.0]))
     soft_total = int(FULL * random.uniform(0.1, 3.0))
     tasks: list[OverloadTask] = []
-    for kind, total in ((Kind.HARD, hard_total), (Kind.SOFT, soft_total)):
+    for kind, total in ((TaskKind.HARD, hard_total), (TaskKind.SOFT, soft_total)):
         for number, share in enumerate(shares(random, int(random.integers(1, 6)), total)):
             period = int(random.integers(5, 60)) * MS
             shorter = period if random.random() < 0.5 else int(period * random.uniform(0.4, 1))
@@ -86,12 +86,12 @@ def random_task_set(random: np.random.Generator) -> TaskSet:
     return TaskSet(name="random", tasks=tuple(tasks), overhead=overhead)
 
 
-def _utilisation(random: np.random.Generator, kind: Kind, share: int) -> Utilisation:
+def _utilisation(random: np.random.Generator, kind: TaskKind, share: int) -> Utilisation:
     """``share`` is the peak of a hard task and the average of a soft one."""
     way = random.integers(4)
     if way == 0:
         return Constant(share)
-    if kind is Kind.HARD:
+    if kind is TaskKind.HARD:
         low = max(1, share // 2)
         return Range(low, share, (low + share) // 2, Distribution.UNIFORM)
     low, high = max(1, share // 2), share + share // 2

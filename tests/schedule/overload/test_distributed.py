@@ -9,35 +9,35 @@ import pytest
 from tests.schedule.overload.support import MS, shares
 
 from headway.errors import TaskSetError
-from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
+from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload import simulate
-from headway.schedule.overload.distributed import (
+from headway.schedule.overload.across_nodes import (
     Admission,
-    Path,
+    NodePath,
     Stage,
     check_paths,
     draw_jobs,
     node_jobs,
 )
-from headway.schedule.overload.releases import in_order
+from headway.schedule.overload.simulate import in_order
 
 NODES = ("n1", "n2", "n3")
 DURATION = 400 * MS
 
 
-def random_paths(random: np.random.Generator, overhead: int = 0) -> list[Path]:
+def random_paths(random: np.random.Generator, overhead: int = 0) -> list[NodePath]:
     """Hard paths that together need 1 − α of every node; soft ones that ask for up to 300 %."""
-    counts = {Kind.HARD: int(random.integers(1, 4)), Kind.SOFT: int(random.integers(2, 7))}
-    paths: list[Path] = []
+    counts = {TaskKind.HARD: int(random.integers(1, 4)), TaskKind.SOFT: int(random.integers(2, 7))}
+    paths: list[NodePath] = []
     for kind, count in counts.items():
-        most = random.choice([0.5, 0.8, 1.0]) if kind is Kind.HARD else random.uniform(0.5, 3)
+        most = random.choice([0.5, 0.8, 1.0]) if kind is TaskKind.HARD else random.uniform(0.5, 3)
         peaks = {node: shares(random, count, int((FULL - overhead) * most)) for node in NODES}
         for number in range(count):
             gap = int(random.integers(10, 60)) * MS
             nodes = random.permutation(NODES)[: random.integers(1, 4)]
             paths.append(
-                Path(
+                NodePath(
                     name=f"{kind.value}{number}",
                     kind=kind,
                     gap=gap,
@@ -55,7 +55,9 @@ def random_paths(random: np.random.Generator, overhead: int = 0) -> list[Path]:
     return paths
 
 
-def late_stages(paths: Sequence[Path], admission: Admission, random: np.random.Generator) -> int:
+def late_stages(
+    paths: Sequence[NodePath], admission: Admission, random: np.random.Generator
+) -> int:
     """Admitted stages, hard or soft, that did not end within their window on their node."""
     jobs = draw_jobs(paths, DURATION, random)
     seen, _ = node_jobs(paths, jobs, admission)
@@ -109,7 +111,7 @@ def test_all_or_nothing_leaves_nothing_behind() -> None:
 class Careless(Admission):
     """Admits whoever finds room on the first node."""
 
-    def admit(self, path: Path, release: int, uses: Sequence[int]) -> bool:
+    def admit(self, path: NodePath, release: int, uses: Sequence[int]) -> bool:
         first = path.windows(release)[0]
         books = self.books[first[0].node]
         books.return_until(release)
@@ -131,7 +133,7 @@ def test_admission_on_the_first_node_only_is_caught() -> None:
 
 def test_a_path_that_comes_back_to_a_node_counts_twice() -> None:
     stages = tuple(Stage(node="n1", window=10 * MS, peak=600_000, latency=0) for _ in range(2))
-    path = Path(name="there and back", kind=Kind.SOFT, gap=100 * MS, stages=stages)
+    path = NodePath(name="there and back", kind=TaskKind.SOFT, gap=100 * MS, stages=stages)
     admission = Admission([path])
     assert admission.admit(path, 0, (600_000, 600_000))  # one after the other: they fit
     assert not admission.admit(path, 5 * MS, (600_000, 600_000))
@@ -139,9 +141,9 @@ def test_a_path_that_comes_back_to_a_node_counts_twice() -> None:
 
 
 def test_hard_paths_beyond_a_node_are_named() -> None:
-    def path(name: str) -> Path:
+    def path(name: str) -> NodePath:
         stage = Stage(node="n1", window=10 * MS, peak=600_000)
-        return Path(name=name, kind=Kind.HARD, gap=10 * MS, stages=(stage,))
+        return NodePath(name=name, kind=TaskKind.HARD, gap=10 * MS, stages=(stage,))
 
     with pytest.raises(TaskSetError, match="hard paths need 120 % of 'n1'; got a 60 %, b 60 %"):
         check_paths([path("a"), path("b")])
@@ -149,8 +151,8 @@ def test_hard_paths_beyond_a_node_are_named() -> None:
 
 def test_the_end_to_end_deadline_includes_communication() -> None:
     first = Stage(node="n1", window=10, peak=1, latency=3)
-    path = Path(
-        name="p", kind=Kind.HARD, gap=50, stages=(first, Stage(node="n2", window=20, peak=1))
+    path = NodePath(
+        name="p", kind=TaskKind.HARD, gap=50, stages=(first, Stage(node="n2", window=20, peak=1))
     )
     assert path.deadline == 33
     assert [(opens, closes) for _, opens, closes in path.windows(100)] == [(100, 110), (113, 133)]

@@ -14,9 +14,8 @@ from tests.schedule.overload.support import MS
 from headway.errors import TaskSetError
 from headway.experiments.overload.paths import END_TO_END, EVERYBODY, draw_path_jobs, run_path_trial
 from headway.experiments.overload.trials import generator
-from headway.model.taskset import FULL, Kind
-from headway.schedule.overload.distributed import Path as NodePath
-from headway.schedule.overload.distributed import Stage
+from headway.model.taskset import FULL, TaskKind
+from headway.schedule.overload.across_nodes import NodePath, Stage
 from headway.schedule.overload.plan_paths import at_load
 
 TWO_NODES = """query: two
@@ -95,15 +94,15 @@ def test_the_collision_warning_end_to_end() -> None:
     assert "✗ op-edf: hard tasks miss at 200 % and above" in outcome.out
 
 
-def path(name: str, kind: Kind, *stages: tuple[str, int]) -> NodePath:
+def path(name: str, kind: TaskKind, *stages: tuple[str, int]) -> NodePath:
     made = tuple(Stage(node=n, window=20 * MS, peak=use, latency=2 * MS) for n, use in stages)
     return NodePath(name=name, kind=kind, gap=50 * MS, stages=made)
 
 
 def test_the_load_is_that_of_the_busiest_node() -> None:
     paths = [
-        path("h", Kind.HARD, ("n1", FULL // 4)),
-        path("s", Kind.SOFT, ("n1", 250_000), ("n2", 500_000)),
+        path("h", TaskKind.HARD, ("n1", FULL // 4)),
+        path("s", TaskKind.SOFT, ("n1", 250_000), ("n2", 500_000)),
     ]
     scaled = at_load(paths, 2 * FULL)
     assert scaled[0] == paths[0]
@@ -115,9 +114,9 @@ def test_the_load_is_that_of_the_busiest_node() -> None:
 def test_a_job_that_finds_no_room_on_its_last_node_takes_none_on_the_first() -> None:
     """Both soft paths fit on n1, one of them on n2; the one that fails leaves n1 to the third."""
     soft = [
-        path("a", Kind.SOFT, ("n1", 400_000), ("n2", 700_000)),
-        path("b", Kind.SOFT, ("n1", 400_000), ("n2", 700_000)),
-        path("c", Kind.SOFT, ("n1", 500_000)),
+        path("a", TaskKind.SOFT, ("n1", 400_000), ("n2", 700_000)),
+        path("b", TaskKind.SOFT, ("n1", 400_000), ("n2", 700_000)),
+        path("c", TaskKind.SOFT, ("n1", 500_000)),
     ]
     found = run_path_trial(soft, [(0, 0), (0, 1), (0, 2)], END_TO_END, 200 * MS)
     assert (found.rejected, found.late) == ([0, 1, 0], [0, 0, 0])

@@ -8,21 +8,21 @@ from tests.schedule.overload.support import GOLDEN, MS, figure_5
 from headway.model.taskset import FULL
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.online.er_edf import SharedCapacity
-from headway.schedule.online.reservation import Job, TaskFacts
-from headway.schedule.overload import Happening, Record, simulate
+from headway.schedule.online.reservation import ReservedJob, TaskFacts
+from headway.schedule.overload import Happening, TrialRecord, simulate
 
 DURATION = 24 * MS
 ROP = [name for name in OVERLOAD_POLICIES if name.startswith("rop-edf")]
 
 
-def happened(record: Record, what: Happening) -> list[list[object]]:
+def happened(record: TrialRecord, what: Happening) -> list[list[object]]:
     names = list(GOLDEN["tasks"])
     return [[names[task], time // MS] for kind, time, task, _ in record.events if kind is what]
 
 
-def run(policy: str) -> Record:
+def run(policy: str) -> TrialRecord:
     task_set, releases = figure_5()
-    record = Record()
+    record = TrialRecord()
     simulate(task_set, releases, overload_policy_named(policy), DURATION, record)
     return record
 
@@ -46,7 +46,7 @@ def test_er_edf_has_a_fifth_left_when_the_hard_job_comes(monkeypatch: pytest.Mon
     left: dict[int, int] = {}
     admit = SharedCapacity.admit
 
-    def noting(self: SharedCapacity, job: Job) -> bool:
+    def noting(self: SharedCapacity, job: ReservedJob) -> bool:
         left[job.release] = self.capacity
         return admit(self, job)
 
@@ -85,4 +85,4 @@ def test_states_follow_figure_4() -> None:
 def test_a_ledger_without_reservations_admits_everybody() -> None:
     task = TaskFacts("a", True, MS, MS, FULL, FULL)
     ledger = overload_policy_named("op-edf").open([task, task])
-    assert all(ledger.admit(Job(index, 0, MS, MS, FULL, index)) for index in (0, 1))
+    assert all(ledger.admit(ReservedJob(index, 0, MS, MS, FULL, index)) for index in (0, 1))

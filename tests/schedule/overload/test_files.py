@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from headway.errors import InputError, TaskSetError
-from headway.files.taskset import load_task_set, parse_task_set
+from headway.files.taskset_file import load_task_set, parse_task_set
+from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, Distribution, Range, Recorded, check_hard_load
-from headway.model.time import MILLISECOND
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.overload import simulate
 

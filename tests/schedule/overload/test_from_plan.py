@@ -7,18 +7,17 @@ from pathlib import Path
 import pytest
 from tests.cli.invoke import STUDY, headway
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.errors import TaskSetError, UnsupportedError
 from headway.files import load_query, load_vehicle, parse_query
 from headway.model.plan import Plan
-from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.model.vehicle import Node, Vehicle
 from headway.runtime.engine import Engine
-from headway.schedule.overload.distributed import Admission, check_paths
+from headway.schedule.overload.across_nodes import Admission, check_paths
 from headway.schedule.overload.expect import Chance, expectations, soft_room
-from headway.schedule.overload.from_plan import operator_paths, task_sets_of
-from headway.schedule.overload.plan_paths import paths_over_nodes
+from headway.schedule.overload.plan_paths import operator_paths, paths_over_nodes, task_sets_of
 
 BRANCH = """query: branch
 schemas:
@@ -118,14 +117,14 @@ def test_several_cores_are_refused() -> None:
 
 def soft(name: str, use: int) -> OverloadTask:
     return OverloadTask(
-        name=name, kind=Kind.SOFT, period=MILLISECOND, deadline=MILLISECOND,
+        name=name, kind=TaskKind.SOFT, period=MILLISECOND, deadline=MILLISECOND,
         utilisation=Constant(use),
     )  # fmt: skip
 
 
 def test_what_soft_tasks_may_expect() -> None:
     hard = OverloadTask(
-        name="H", kind=Kind.HARD, period=MILLISECOND, deadline=MILLISECOND,
+        name="H", kind=TaskKind.HARD, period=MILLISECOND, deadline=MILLISECOND,
         utilisation=Constant(600_000),
     )  # fmt: skip
     calm = TaskSet(name="calm", tasks=(hard, soft("a", 100_000), soft("b", 300_000)))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.invoke import EXAMPLES, STUDY, headway
 
-from headway.cli.load_inputs import parse_loads
+from headway.cli.commands.loadtest import parse_loads
 from headway.errors import InputError
 
 CROSSING = EXAMPLES / "overload" / "crossing.yaml"

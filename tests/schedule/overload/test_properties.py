@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 from tests.schedule.overload.support import MS, random_task_set
 
-from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
+from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.online.er_edf import SharedCapacity
 from headway.schedule.online.reservation import (
     UNLIMITED,
-    Job,
     Ledger,
     ReservationPolicy,
+    ReservedJob,
     TaskFacts,
 )
-from headway.schedule.online.rop_edf import ReservedEdf1, ReservedEdf2
-from headway.schedule.online.split_capacity import SplitCapacity
-from headway.schedule.overload import Record, Release, Run, draw_releases, simulate
-from headway.schedule.overload.releases import in_order
+from headway.schedule.online.rop_edf import ReservedEdf1, ReservedEdf2, SplitCapacity
+from headway.schedule.overload import Release, Run, TrialRecord, draw_releases, simulate
+from headway.schedule.overload.simulate import in_order
 
 SETS = 2_000
 DURATION = 300 * MS
@@ -78,16 +77,16 @@ def test_the_printed_algorithm_is_not_safe(policy: str) -> None:
 def test_the_smallest_counterexample_to_returning_on_completion() -> None:
     """H needs 5 of 10 ms. S1 completes at 4.95 ms, and S2 takes its place before H has run."""
 
-    def task(name: str, kind: Kind, deadline: int, use: int) -> OverloadTask:
+    def task(name: str, kind: TaskKind, deadline: int, use: int) -> OverloadTask:
         return OverloadTask(
             name=name, kind=kind, period=20 * MS, deadline=deadline, utilisation=Constant(use)
         )
 
     half = FULL // 2
     tasks = (
-        task("H", Kind.HARD, 10 * MS, half),
-        task("S1", Kind.SOFT, 9_900_000, half),
-        task("S2", Kind.SOFT, 5 * MS, half),
+        task("H", TaskKind.HARD, 10 * MS, half),
+        task("S1", TaskKind.SOFT, 9_900_000, half),
+        task("S2", TaskKind.SOFT, 5 * MS, half),
     )
     releases: list[Release] = [
         (0, 10 * MS, 0, 5 * MS, half),
@@ -122,14 +121,14 @@ class Books:
         self.looks = 0
         admit, complete, returns = ledger.admit, ledger.on_complete, ledger.returns_until
 
-        def admitting(job: Job) -> bool:
+        def admitting(job: ReservedJob) -> bool:
             admitted = admit(job)
             if admitted:
                 self.held[job.number] = (ledger.tasks[job.task].hard, job.held, job.deadline)
             self.check(job.release)
             return admitted
 
-        def completing(job: Job, now: int) -> Job | None:
+        def completing(job: ReservedJob, now: int) -> ReservedJob | None:
             following = complete(job, now)
             hard, held, deadline = self.held.pop(job.number)
             if not hard and deadline > now:
@@ -212,7 +211,7 @@ def test_no_budget_is_exceeded_in_overload_while_another_job_is_ready(policy: st
             ledger: Ledger = opened(tasks, overhead)  # type: ignore[operator]
             admit = ledger.admit
 
-            def noting(job: Job) -> bool:
+            def noting(job: ReservedJob) -> bool:
                 admitted = admit(job)
                 if admitted:
                     assert job.budget < UNLIMITED
@@ -223,7 +222,7 @@ def test_no_budget_is_exceeded_in_overload_while_another_job_is_ready(policy: st
             return ledger
 
         chosen.open = opening  # type: ignore[method-assign]
-        record = Record()
+        record = TrialRecord()
         simulate(task_set, releases, chosen, DURATION, record)
         times = {index: release[0] for index, release in enumerate(releases)}
         assert budgets_kept(record.runs, budgets, times)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from headway.experiments.overload import hard_tasks as rop_hard_tasks
 from headway.experiments.overload import policies as rop_policies
 from headway.experiments.overload.trials import Cell, Row, analyse
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.schedule.online import OVERLOAD_POLICIES
 
 OVERLOADS = (110, 120, 130)

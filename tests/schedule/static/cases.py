@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headway.model.static_network import Link, Network, Processor, Switch
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static.options import Options
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "hvlb_fig5.json"
@@ -19,7 +19,7 @@ def paper_graph(period: int | None = None, times: dict[str, Any] | None = None) 
     return TaskGraph(
         name="figure 3",
         tasks=tuple(
-            Task(name=name, times=row)
+            GraphTask(name=name, times=row)
             for name, row in (times or FACTS["computation_times"]).items()
         ),
         edges=tuple(
@@ -30,14 +30,14 @@ def paper_graph(period: int | None = None, times: dict[str, Any] | None = None) 
     )
 
 
-def paper_network() -> Network:
+def paper_network() -> ProcessorNetwork:
     """Figure 2."""
-    return Network(
+    return ProcessorNetwork(
         name="figure 2",
         processors=tuple(Processor(name=name) for name in ("p1", "p2", "p3")),
         switches=(Switch(name="switch"),),
         links=tuple(
-            Link(name=name, ends=tuple(link["ends"]), speed=link["speed"])
+            NetworkLink(name=name, ends=tuple(link["ends"]), speed=link["speed"])
             for name, link in FACTS["links"].items()
         ),
         given_routes={
@@ -83,12 +83,12 @@ TOPCUOGLU_VOLUMES = {
 }
 
 
-def topcuoglu() -> tuple[TaskGraph, Network]:
+def topcuoglu() -> tuple[TaskGraph, ProcessorNetwork]:
     """The graph of figure 2 of the HEFT paper, on three processors all joined at speed 1."""
     names = ("p1", "p2", "p3")
     graph = TaskGraph(
         tasks=tuple(
-            Task(name=f"t{number}", times=dict(zip(names, row, strict=True)))
+            GraphTask(name=f"t{number}", times=dict(zip(names, row, strict=True)))
             for number, row in enumerate(TOPCUOGLU_TIMES, start=1)
         ),
         edges=tuple(
@@ -97,8 +97,8 @@ def topcuoglu() -> tuple[TaskGraph, Network]:
         ),
     )
     pairs = (("p1", "p2"), ("p1", "p3"), ("p2", "p3"))
-    network = Network(
+    network = ProcessorNetwork(
         processors=tuple(Processor(name=name) for name in names),
-        links=tuple(Link(name="-".join(pair), ends=pair) for pair in pairs),
+        links=tuple(NetworkLink(name="-".join(pair), ends=pair) for pair in pairs),
     )
     return graph, network

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from headway.model.exact import Number
-from headway.model.static_network import Link, Network, Processor, Switch, Switching
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.quantities import Number
+from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch, Switching
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import Instance, Options, Result, violations
 
 NUMBERS: st.SearchStrategy[Number] = st.one_of(
@@ -24,7 +24,7 @@ class Case:
     """A graph on a network, with options."""
 
     graph: TaskGraph
-    network: Network
+    network: ProcessorNetwork
     options: Options
 
     @property
@@ -54,7 +54,7 @@ def graphs(draw: st.DrawFn, most: int = 9, processors: tuple[str, ...] = ()) -> 
         limit = draw(st.sets(st.sampled_from(processors), min_size=1)) if processors else set()
         limited = processors and draw(st.integers(0, 5)) == 0
         tasks.append(
-            Task(
+            GraphTask(
                 name=name,
                 work=draw(NUMBERS),
                 processors=tuple(sorted(limit)) if limited else (),
@@ -79,7 +79,7 @@ def graphs(draw: st.DrawFn, most: int = 9, processors: tuple[str, ...] = ()) -> 
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> Network:
+def networks(draw: st.DrawFn) -> ProcessorNetwork:
     """A connected network: a random tree and a few links more, perhaps a bus."""
     processors = [f"p{number}" for number in range(draw(st.integers(1, 4)))]
     switches = [f"s{number}" for number in range(draw(st.integers(0, 2)))]
@@ -93,13 +93,13 @@ def networks(draw: st.DrawFn) -> Network:
             tuple(draw(st.permutations(joined))[: draw(st.integers(2, 3))])
             for _ in range(draw(st.integers(0, 2)))
         ]
-    return Network(
+    return ProcessorNetwork(
         processors=tuple(Processor(name=name, rate=draw(SPEEDS)) for name in processors),
         switches=tuple(
             Switch(name=name, delay=draw(st.sampled_from([0, 0, 1, 0.5]))) for name in switches
         ),
         links=tuple(
-            Link(name=f"l{number}", ends=pair, speed=draw(SPEEDS))
+            NetworkLink(name=f"l{number}", ends=pair, speed=draw(SPEEDS))
             for number, pair in enumerate(ends)
         ),
         most_routes=draw(st.sampled_from([1, 3, 16])),

@@ -9,32 +9,32 @@ import pytest
 
 from headway.errors import GraphError, InputError
 from headway.model.static_network import (
-    Link,
-    Network,
+    NetworkLink,
     NoRouteError,
     Processor,
+    ProcessorNetwork,
     SpeedError,
     Switch,
 )
 from headway.model.taskgraph import (
     CycleError,
     Edge,
+    GraphTask,
     MissingTimeError,
-    Task,
     TaskGraph,
     UnknownTaskError,
 )
 from headway.schedule.static import Options, algorithm_named, schedule
 
-PAIR = Network(
+PAIR = ProcessorNetwork(
     processors=(Processor(name="p1"), Processor(name="p2")),
-    links=(Link(name="l1", ends=("p1", "p2")),),
+    links=(NetworkLink(name="l1", ends=("p1", "p2")),),
 )
 
 
 def chain(*names: str) -> TaskGraph:
     return TaskGraph(
-        tasks=tuple(Task(name=name, work=1) for name in names),
+        tasks=tuple(GraphTask(name=name, work=1) for name in names),
         edges=tuple(Edge(sender=one, receiver=other, volume=1) for one, other in pairwise(names)),
     )
 
@@ -61,18 +61,18 @@ WRONG_GRAPHS: list[tuple[TaskGraph, type[GraphError], str]] = [
         "edges.a->x: unknown task; got 'x'; one of a, b",
     ),
     (
-        TaskGraph(tasks=(Task(name="a", times={"p1": 3}),)),
+        TaskGraph(tasks=(GraphTask(name="a", times={"p1": 3}),)),
         MissingTimeError,
         "tasks.a.times.p2: no computation time; give a time, the task's work, or the processors "
         "it may run on",
     ),
     (
-        TaskGraph(tasks=(Task(name="a", work=-1),)),
+        TaskGraph(tasks=(GraphTask(name="a", work=-1),)),
         GraphError,
         "tasks.a.work: not a number of 0 or more; got -1",
     ),
     (
-        TaskGraph(tasks=(Task(name="a", work=float("nan")),)),
+        TaskGraph(tasks=(GraphTask(name="a", work=float("nan")),)),
         GraphError,
         "tasks.a.work: not a number of 0 or more; got nan",
     ),
@@ -94,7 +94,7 @@ WRONG_GRAPHS: list[tuple[TaskGraph, type[GraphError], str]] = [
         "period: the period must be above 0; got 0",
     ),
     (
-        TaskGraph(tasks=(Task(name="a", work=1, processors=("p9",)),)),
+        TaskGraph(tasks=(GraphTask(name="a", work=1, processors=("p9",)),)),
         GraphError,
         "tasks.a.processors: unknown processor; got 'p9'; one of p1, p2",
     ),
@@ -109,8 +109,8 @@ def test_wrong_graphs(graph: TaskGraph, kind: type[GraphError], text: str) -> No
     assert str(caught.value) == text
 
 
-LINK = Link(name="l1", ends=("p1", "p2"))
-WRONG_NETWORKS: list[tuple[Network, type[GraphError], str]] = [
+LINK = NetworkLink(name="l1", ends=("p1", "p2"))
+WRONG_NETWORKS: list[tuple[ProcessorNetwork, type[GraphError], str]] = [
     (
         replace(PAIR, links=(replace(LINK, speed=0),)),
         SpeedError,
@@ -159,7 +159,7 @@ WRONG_NETWORKS: list[tuple[Network, type[GraphError], str]] = [
         replace(
             PAIR,
             switches=(Switch(name="s"),),
-            links=(LINK, Link(name="l2", ends=("p1", "s"))),
+            links=(LINK, NetworkLink(name="l2", ends=("p1", "s"))),
             given_routes={("p1", "p2"): (("l2",),)},
         ),
         GraphError,
@@ -169,7 +169,7 @@ WRONG_NETWORKS: list[tuple[Network, type[GraphError], str]] = [
 
 
 @pytest.mark.parametrize(("network", "kind", "text"), WRONG_NETWORKS)
-def test_wrong_networks(network: Network, kind: type[GraphError], text: str) -> None:
+def test_wrong_networks(network: ProcessorNetwork, kind: type[GraphError], text: str) -> None:
     with pytest.raises(GraphError) as caught:
         schedule(chain("a", "b"), network)
     assert type(caught.value) is kind
@@ -180,9 +180,9 @@ def test_processors_need_no_route_when_no_message_can_take_it() -> None:
     apart = replace(PAIR, links=())
     graph = TaskGraph(
         tasks=(
-            Task(name="a", work=1, processors=("p1",)),
-            Task(name="b", work=1, processors=("p1",)),
-            Task(name="c", work=5),
+            GraphTask(name="a", work=1, processors=("p1",)),
+            GraphTask(name="b", work=1, processors=("p1",)),
+            GraphTask(name="c", work=5),
         ),
         edges=(Edge(sender="a", receiver="b", volume=1),),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.errors import GraphError
 from headway.files.load import load_query, load_vehicle
 from headway.model.plan import Plan

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.schedule.static.cases import FACTS, paper_graph, paper_network, paper_options
 
-from headway.model.static_schedule import Schedule
+from headway.model.static_network import Schedule
 from headway.schedule.static import (
     ALGORITHMS,
     FixedAlpha,

@@ -15,8 +15,8 @@ from headway.errors import EnvironmentMissing
 from headway.experiments.hvlb import optimum as hvlb_optimum
 from headway.experiments.hvlb.random_graphs import figure_2, random_graph
 from headway.experiments.hvlb.random_shape import Shape
-from headway.model.static_network import Link, Network, Processor, Switch, Switching
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch, Switching
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import ExactAlpha, Instance, Options, violations
 from headway.schedule.static import constraint_program as program
 from headway.schedule.static.optimal import Effort, Optimal, best_heuristic, find_optimum
@@ -70,23 +70,23 @@ def test_two_messages_share_a_link_and_the_longer_chain_goes_first() -> None:
     2. c must be served first: 1 + 2 + 6 = 9; the other way round it would be 11."""
     graph = TaskGraph(
         tasks=(
-            Task(name="a", work=1, processors=("p",)),
-            Task(name="b", work=1, processors=("q",)),
-            Task(name="c", work=6, processors=("r",)),
+            GraphTask(name="a", work=1, processors=("p",)),
+            GraphTask(name="b", work=1, processors=("q",)),
+            GraphTask(name="c", work=6, processors=("r",)),
         ),
         edges=(
             Edge(sender="a", receiver="b", volume=2),
             Edge(sender="a", receiver="c", volume=2),
         ),
     )
-    network = Network(
+    network = ProcessorNetwork(
         processors=tuple(Processor(name=name) for name in "pqr"),
-        links=(Link(name="bus", ends=("p", "q", "r")),),
+        links=(NetworkLink(name="bus", ends=("p", "q", "r")),),
     )
     assert optimum_of(Instance(graph, network)) == 9
     assert optimum_of(Instance(graph, network, Options(contention=False))) == 9
     longer = TaskGraph(
-        tasks=(*graph.tasks[:2], Task(name="c", work=1, processors=("r",))), edges=graph.edges
+        tasks=(*graph.tasks[:2], GraphTask(name="c", work=1, processors=("r",))), edges=graph.edges
     )
     assert optimum_of(Instance(longer, network)) == 6
     assert optimum_of(Instance(longer, network, Options(contention=False))) == 4
@@ -95,15 +95,15 @@ def test_two_messages_share_a_link_and_the_longer_chain_goes_first() -> None:
 def test_store_and_forward_and_gateway_delays() -> None:
     graph = TaskGraph(
         tasks=(
-            Task(name="a", work=1, processors=("p",)),
-            Task(name="b", work=1, processors=("q",), release=3),
+            GraphTask(name="a", work=1, processors=("p",)),
+            GraphTask(name="b", work=1, processors=("q",), release=3),
         ),
         edges=(Edge(sender="a", receiver="b", volume=2),),
     )
-    network = Network(
+    network = ProcessorNetwork(
         processors=(Processor(name="p"), Processor(name="q")),
         switches=(Switch(name="s", delay=Fraction(1, 2)),),
-        links=(Link(name="one", ends=("p", "s")), Link(name="two", ends=("s", "q"))),
+        links=(NetworkLink(name="one", ends=("p", "s")), NetworkLink(name="two", ends=("s", "q"))),
         switching=Switching.STORE_AND_FORWARD,
     )
     assert optimum_of(Instance(graph, network)) == Fraction(13, 2)  # 1 + 2 + 1/2 + 2 + 1
@@ -135,6 +135,6 @@ def test_any_graph_on_any_network(case: Case) -> None:
 
 def test_without_ortools_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    instance = Instance(TaskGraph(tasks=(Task(name="a", work=1),)), figure_2())
+    instance = Instance(TaskGraph(tasks=(GraphTask(name="a", work=1),)), figure_2())
     with pytest.raises(EnvironmentMissing, match=r"pip install 'headway\[optimal\]'"):
         Optimal(QUICK).run(instance, ExactAlpha())

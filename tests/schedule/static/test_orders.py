@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.schedule.static.random_cases import Case, cases
 
-from headway.model.static_network import Link, Network, Processor
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import ALGORITHMS, FixedAlpha, Instance, schedule
 from headway.schedule.static.hvlb_cc_b import HvlbCcBDepth
 from headway.schedule.static.orders import (
@@ -32,16 +32,16 @@ from headway.schedule.static.orders import (
 )
 from headway.schedule.static.ranks import Ranks
 
-PAIR = Network(
+PAIR = ProcessorNetwork(
     processors=(Processor(name="p1"), Processor(name="p2")),
-    links=(Link(name="l1", ends=("p1", "p2")),),
+    links=(NetworkLink(name="l1", ends=("p1", "p2")),),
 )
 
 
 def graph_of(edges: list[tuple[int, int]], works: dict[int, int]) -> TaskGraph:
     count = max(max(edge) for edge in edges)
     return TaskGraph(
-        tasks=tuple(Task(name=f"n{n}", work=works.get(n, 1)) for n in range(1, count + 1)),
+        tasks=tuple(GraphTask(name=f"n{n}", work=works.get(n, 1)) for n in range(1, count + 1)),
         edges=tuple(Edge(sender=f"n{a}", receiver=f"n{b}", volume=1) for a, b in edges),
     )
 

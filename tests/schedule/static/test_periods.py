@@ -8,24 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from headway.files.graphs import load_graph, load_network
-from headway.model.static_network import Link, Network, Processor
+from headway.files.load_graphs import load_graph, load_network
+from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
 from headway.model.task_memory import Memory
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import Result, schedule, violations
 from headway.schedule.static.periodic import answers_once, schedule_periodic
 from headway.schedule.static.periods import PeriodError, has_periods, periods_of, unroll
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "static_distribution"
-ONE = Network(processors=(Processor(name="p"),))
-TWO = Network(
-    processors=(Processor(name="p"), Processor(name="q")), links=(Link(name="l", ends=("p", "q")),)
+ONE = ProcessorNetwork(processors=(Processor(name="p"),))
+TWO = ProcessorNetwork(
+    processors=(Processor(name="p"), Processor(name="q")),
+    links=(NetworkLink(name="l", ends=("p", "q")),),
 )
 GRAPH = TaskGraph(
     tasks=(
-        Task(name="fast", work=1, period=2),
-        Task(name="slow", work=1, period=Fraction(6)),
-        Task(name="both", work=1, deadline=5),
+        GraphTask(name="fast", work=1, period=2),
+        GraphTask(name="slow", work=1, period=Fraction(6)),
+        GraphTask(name="both", work=1, deadline=5),
     ),
     edges=(
         Edge(sender="fast", receiver="both", volume=1),
@@ -41,7 +42,7 @@ def pairs(graph: TaskGraph) -> list[tuple[str, str]]:
 def test_a_task_without_a_period_has_the_longest_of_its_predecessors() -> None:
     assert periods_of(GRAPH) == {"fast": 2, "slow": 6, "both": 6}
     assert has_periods(GRAPH)
-    assert not has_periods(TaskGraph(tasks=(Task(name="a", work=1),), period=3))
+    assert not has_periods(TaskGraph(tasks=(GraphTask(name="a", work=1),), period=3))
 
 
 def test_every_execution_in_a_hyperperiod_is_a_task() -> None:
@@ -58,7 +59,7 @@ def test_every_execution_in_a_hyperperiod_is_a_task() -> None:
 
 
 def test_periods_may_be_fractions() -> None:
-    tasks = (Task(name="a", work=0, period=0.5), Task(name="b", work=0, period=0.75))
+    tasks = (GraphTask(name="a", work=0, period=0.5), GraphTask(name="b", work=0, period=0.75))
     assert unroll(TaskGraph(tasks=tasks)).hyperperiod == Fraction(3, 2)
 
 
@@ -85,7 +86,9 @@ def test_a_faster_reader_takes_the_latest_and_a_window_all() -> None:
 
 
 def test_state_moves_as_a_message_or_stays() -> None:
-    graph = TaskGraph(tasks=(Task(name="a", work=3, period=4), Task(name="b", work=1, period=8)))
+    graph = TaskGraph(
+        tasks=(GraphTask(name="a", work=3, period=4), GraphTask(name="b", work=1, period=8))
+    )
     moving = unroll(graph, {"a": Memory(state=5)}).graph
     assert [(e.sender, e.receiver, e.volume) for e in moving.edges] == [("a#0", "a#1", 5)]
 
@@ -103,9 +106,9 @@ def test_the_answer_says_which_exits_are_late() -> None:
     """One processor: x runs 0-3 and 4-7, y (deadline 4) waits for it and ends at 5 > 4."""
     graph = TaskGraph(
         tasks=(
-            Task(name="x", work=3, period=4),
-            Task(name="y", work=1, period=8, deadline=4),
-            Task(name="z", work=1, period=8, deadline=8),
+            GraphTask(name="x", work=3, period=4),
+            GraphTask(name="y", work=1, period=8, deadline=4),
+            GraphTask(name="z", work=1, period=8, deadline=8),
         ),
         edges=(Edge(sender="x", receiver="z", volume=0),),
     )
@@ -123,8 +126,8 @@ def test_a_schedule_longer_than_its_hyperperiod_may_still_repeat() -> None:
     """Two stages on two processors overlap with the next round; on one they cannot."""
     graph = TaskGraph(
         tasks=(
-            Task(name="a", work=3, period=4, processors=("p",)),
-            Task(name="b", work=3, processors=("q",), deadline=8),
+            GraphTask(name="a", work=3, period=4, processors=("p",)),
+            GraphTask(name="b", work=3, processors=("q",), deadline=8),
         ),
         edges=(Edge(sender="a", receiver="b", volume=0),),
     )
@@ -136,7 +139,7 @@ def test_a_schedule_longer_than_its_hyperperiod_may_still_repeat() -> None:
 
 
 def test_deadlines_of_a_graph_that_runs_once() -> None:
-    graph = TaskGraph(tasks=(Task(name="a", work=3, deadline=2), Task(name="b", work=1)))
+    graph = TaskGraph(tasks=(GraphTask(name="a", work=3, deadline=2), GraphTask(name="b", work=1)))
     result = schedule(graph, ONE)
     assert result.schedule is not None
     (answer,) = answers_once(graph, result.schedule)
@@ -146,10 +149,13 @@ def test_deadlines_of_a_graph_that_runs_once() -> None:
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (TaskGraph(tasks=(Task(name="a", work=1),)), "tasks.a: no period above 0; got none"),
+        (TaskGraph(tasks=(GraphTask(name="a", work=1),)), "tasks.a: no period above 0; got none"),
         (
             TaskGraph(
-                tasks=(Task(name="a", work=1, period=12007), Task(name="b", work=1, period=12011))
+                tasks=(
+                    GraphTask(name="a", work=1, period=12007),
+                    GraphTask(name="b", work=1, period=12011),
+                )
             ),
             "tasks: 24018 executions",
         ),

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from headway.model.static_network import Link, Network, Processor
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import ExactAlpha, Instance, Options, violations
 from headway.schedule.static.heft import Heft
 from headway.schedule.static.insertion import Mean
@@ -21,16 +21,16 @@ CASES = json.loads(FIXTURE.read_text(encoding="utf-8"))
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{len(case['costs'])} tasks")
 def test_equal_to_saga_without_contention(case: dict[str, Any]) -> None:
     graph = TaskGraph(
-        tasks=tuple(Task(name=f"t{n}", work=cost) for n, cost in enumerate(case["costs"])),
+        tasks=tuple(GraphTask(name=f"t{n}", work=cost) for n, cost in enumerate(case["costs"])),
         edges=tuple(
             Edge(sender=f"t{one}", receiver=f"t{other}", volume=size)
             for one, other, size in case["edges"]
         ),
     )
-    network = Network(
+    network = ProcessorNetwork(
         processors=tuple(Processor(name=f"p{n}", rate=r) for n, r in enumerate(case["rates"])),
         links=tuple(
-            Link(name=f"l{one}{other}", ends=(f"p{one}", f"p{other}"), speed=speed)
+            NetworkLink(name=f"l{one}{other}", ends=(f"p{one}", f"p{other}"), speed=speed)
             for one, other, speed in case["speeds"]
         ),
         given_routes={

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.schedule.static.cases import paper_graph, paper_network, paper_options
 from tests.schedule.static.random_cases import Case, cases
 
-from headway.model.static_network import Network, Switching
-from headway.model.static_schedule import LinkSlot, Schedule, TaskSlot
+from headway.model.static_network import LinkSlot, ProcessorNetwork, Schedule, Switching, TaskSlot
 from headway.schedule.static import (
     ALGORITHMS,
     ExactAlpha,
@@ -35,7 +34,7 @@ def example() -> Schedule:
     return found
 
 
-def wrong(found: Schedule, network: Network = NETWORK) -> tuple[str, ...]:
+def wrong(found: Schedule, network: ProcessorNetwork = NETWORK) -> tuple[str, ...]:
     return violations(GRAPH, network, found, whole_link_times=True)
 
 

@@ -10,10 +10,15 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 
 from headway.errors import DataError
 from headway.model.schema import schema
-from headway.spark.sources import can as can_source
-from headway.spark.sources.can import CanReader, CanStream, register
-from headway.spark.sources.can_options import CanOptions, default_schema
-from headway.spark.sources.quarantine import Quarantine
+from headway.spark.sources import can_source
+from headway.spark.sources.can_source import (
+    CanOptions,
+    CanReader,
+    CanStream,
+    default_schema,
+    register,
+)
+from headway.spark.sources.checked_files import Quarantine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

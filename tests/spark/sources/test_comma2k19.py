@@ -11,20 +11,17 @@ from tests.contract.recordings import Answer, comparable
 from tests.recorded_drive import SEGMENT, needs_the_documented_drive
 
 import headway as hw
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.experiments.recorded.segment import dbc_of
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND
+from headway.model.quantities import MICROSECOND
 from headway.runtime.engine import Engine
 from headway.runtime.happenings import Arrival
-from headway.sources.can import CanDecoder
-from headway.sources.can_file import load_can_file
-from headway.sources.can_logs import read_frames
-from headway.sources.can_mapping import CanMapping
+from headway.sources.can_log import CanDecoder, CanMapping, load_can_file, read_frames
 from headway.sources.recordings import read_recording
-from headway.spark.plan import lower_batch
-from headway.spark.sources.can import register
-from headway.spark.sources.quarantine import Quarantine
+from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.sources.can_source import register
+from headway.spark.sources.checked_files import Quarantine
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

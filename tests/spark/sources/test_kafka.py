@@ -14,14 +14,19 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from headway.errors import DataError
-from headway.model.arrival import Rate
+from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import DataType, Field, Schema, schema
-from headway.model.time import MILLISECOND
-from headway.spark.sources.kafka import KafkaReader, KafkaStream
-from headway.spark.sources.kafka_client import KafkaOptions, Topics
-from headway.spark.sources.kafka_stream import MessageDecoder, kafka_format, read_kafka
-from headway.spark.sources.quarantine import Quarantine
+from headway.spark.sources.checked_files import Quarantine
+from headway.spark.sources.kafka_source import (
+    KafkaOptions,
+    KafkaReader,
+    KafkaStream,
+    MessageDecoder,
+    Topics,
+    kafka_format,
+    read_kafka,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.sources import test_mcap, test_mdf
 
-from headway.model.arrival import Rate
+from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import Schema
-from headway.model.time import MILLISECOND
 from headway.sources.recordings import read_recording
-from headway.spark.reading import read_batch
+from headway.spark.sources.recorded_files import read_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,13 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headway.model.arrival import Rate
+from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import schema
-from headway.model.time import MILLISECOND
-from headway.spark.reading import read_batch, read_stream
-from headway.spark.sources.checked_files import CheckedFiles
-from headway.spark.sources.quarantine import Entry, Quarantine, notes
+from headway.spark.sources.checked_files import CheckedFiles, Quarantine, QuarantineEntry, notes
+from headway.spark.sources.recorded_files import read_batch, read_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,9 +108,9 @@ def test_a_large_file_is_read_twice_and_not_kept(
 def test_entries_and_notes(tmp_path: Path) -> None:
     quarantine = Quarantine(tmp_path / "q")
     assert quarantine.entries() == []
-    quarantine.add(Entry("speed", "/in/a.csv", "/in/a.csv:3: bad"))
-    quarantine.add(Entry("speed", "/in/a.csv", "/in/a.csv:3: bad"))
-    quarantine.add(Entry("radar", "/in/b.csv", "/in/b.csv: worse", at=7.0))
+    quarantine.add(QuarantineEntry("speed", "/in/a.csv", "/in/a.csv:3: bad"))
+    quarantine.add(QuarantineEntry("speed", "/in/a.csv", "/in/a.csv:3: bad"))
+    quarantine.add(QuarantineEntry("radar", "/in/b.csv", "/in/b.csv: worse", at=7.0))
     (tmp_path / "q" / "odd.json").write_text("[]")
     assert notes(quarantine.entries()) == (
         "source 'radar': 1 left out (quarantined)",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.files import load_query
 from headway.runtime.run_folder import RunFolder
-from headway.spark.batch_run import run_batch
-from headway.spark.sinks import Sink
-from headway.spark.stream_run import StreamRun
+from headway.spark.batch.batch_run import run_batch
+from headway.spark.batch.batch_sinks import Sink
+from headway.spark.stream.stream_run import StreamRun
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

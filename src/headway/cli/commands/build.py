@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.run_plan import runnable_plan
-from headway.cli.screen import show, table, write
-from headway.report.plan_tables import Table
+from headway.cli.runnable_plan import runnable_plan
+from headway.cli.terminal import show, table, write
+from headway.report.plan.plan_tables import Table
 from headway.runtime.bundle import Executable, build_executables, write_build
 from headway.runtime.distributed.deployment import FIRST_PORT
 

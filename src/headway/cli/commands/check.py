@@ -10,15 +10,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from headway.cli.places import placed
-from headway.cli.screen import sentence, show, table, write
-from headway.compile import check_query
-from headway.compile.compilation import Compilation
+from headway.cli.terminal import placed, sentence, show, table, write
+from headway.compiler import check_query
+from headway.compiler.compilation import Compilation
 from headway.errors import InputError, Problem
 from headway.files import load_query
 from headway.model.graph import Graph
-from headway.report.plan_tables import Table
-from headway.report.words import KEPT, kind_of
+from headway.report.plan.plan_tables import KEPT, Table, kind_of
 
 
 def check(

@@ -9,14 +9,19 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.exit_codes import ExitCode
-from headway.cli.run_plan import runnable_plan
-from headway.cli.screen import sentence, show, table, write
-from headway.cli.shared_options import LOCAL, MasterOption, QueryArgument
-from headway.report.plan_tables import Table
-from headway.report.words import BROKEN, KEPT, sign
-from headway.spark.masters import check_master
-from headway.spark.session import owned_session
+from headway.cli.runnable_plan import runnable_plan
+from headway.cli.terminal import (
+    LOCAL,
+    ExitCode,
+    MasterOption,
+    QueryArgument,
+    sentence,
+    show,
+    table,
+    write,
+)
+from headway.report.plan.plan_tables import BROKEN, KEPT, Table, sign
+from headway.spark.session.spark_session import check_master, owned_session
 
 
 def compare(
@@ -38,7 +43,7 @@ def compare(
     prepared = runnable_plan(query, None, zero_cost=True)
     check_master(master)
     with owned_session(master, "headway compare") as spark:
-        from headway.spark.agree import agreements
+        from headway.spark.batch.compare_engines import agreements
 
         with prepared.placing():
             found = agreements(spark, prepared.plan, input)

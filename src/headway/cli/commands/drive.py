@@ -3,29 +3,191 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from enum import StrEnum
+from math import isnan
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import pyarrow.parquet as pq
 import typer
 from rich.console import RenderableType
 
-from headway.cli.drive_results import replay_of_first, summary_of_drives, write_rows
-from headway.cli.drive_settings import SHED_FORM, Radio, settings_of
-from headway.cli.drive_world import SUMO_GRID, world_of
-from headway.cli.exit_codes import ExitCode
-from headway.cli.progress import progress
-from headway.cli.screen import heading, sentence, show, table, write
-from headway.cli.shared_options import ForceOption, JsonOption
+from headway.cli.terminal import (
+    ExitCode,
+    ForceOption,
+    JsonOption,
+    heading,
+    progress,
+    sentence,
+    show,
+    table,
+    write,
+)
+from headway.errors import InputError, Problem
 from headway.experiments.collision.application import Application, Keep, application
 from headway.experiments.collision.measured import (
+    LatencyRow,
     Measured,
+    MeetingRow,
+    TrialRow,
+    to_table,
 )
 from headway.experiments.collision.parallel import processors
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.summaries import SettingSummary, summaries
+from headway.experiments.collision.trial import run_trial
 from headway.experiments.collision.trials import World, run_trials
-from headway.report import drive_tables
+from headway.report.replay.drive_replay import replay_of
+from headway.report.replay.replay_page import replay_page
+from headway.report.tables import drive_tables
 from headway.runtime.run_folder import RunFolder, summary_text
+from headway.world.recording import record
+from headway.world.scenario import Scenario
+
+# ------------------------------------------------------------
+# What ``headway drive`` is told about our car: policies, radio, load shedder.
+
+SHED_FORM = "such as 400, or s-edf=400,fifo+=20"
+
+
+class Radio(StrEnum):
+    """With V2V, without, or each trial once with and once without."""
+
+    ON = "on"
+    OFF = "off"
+    BOTH = "both"
+
+
+def settings_of(policy: str, radio: Radio, shed: str | None, keep: Keep) -> list[Setting]:
+    """One for each policy with V2V, then one for each without; InputError for what is no
+    setting."""
+    policies = list(dict.fromkeys(name.strip() for name in policy.split(",")))
+    rates = shed_rates(shed, policies)
+    if shed is not None and radio is Radio.OFF:
+        raise InputError(
+            Problem("--shed is about V2V tuples, and --v2v is off", want="leave out one of them")
+        )
+    settings = []
+    if radio is not Radio.OFF:
+        settings += [Setting(policy=name, shed=rates.get(name), keep=keep) for name in policies]
+    if radio is not Radio.ON:
+        settings += [Setting(policy=name, v2v=False, keep=keep) for name in policies]
+    return settings
+
+
+def shed_rates(text: str | None, policies: Sequence[str]) -> dict[str, int]:
+    """Tuples per second that each policy's load shedder lets in; what is not named stays as the
+    query says."""
+    if text is None:
+        return {}
+    rates: dict[str, int] = {}
+    for part in text.split(","):
+        name, equals, number = part.strip().rpartition("=")
+        if not (number.isascii() and number.isdigit()):
+            raise InputError(Problem("not a number of tuples/s", got=repr(part), want=SHED_FORM))
+        if equals and name not in policies:
+            known = ", ".join(policies)
+            raise InputError(
+                Problem("a limit for a policy that is not run", got=repr(name), want=known)
+            )
+        for policy in [name] if equals else policies:
+            rates[policy] = int(number)
+    return rates
+
+
+# ------------------------------------------------------------
+# Where ``headway drive`` drives: the papers' grid, or a SUMO scenario.
+
+
+SUMO_GRID = "grid"
+SUMO_CARS = 100
+SUMO_DURATION = 60.0
+"""seconds"""
+
+
+def world_of(
+    cars: int | None, seed: int, sumo: str | None, routes: Path | None, duration: float | None
+) -> World:
+    """InputError for what does not go together."""
+    if sumo is None:
+        given = {"--routes": routes, "--duration": duration}
+        for option, value in given.items():
+            if value is not None:
+                raise InputError(Problem(f"{option} is for SUMO scenarios", want="add --sumo"))
+        return grid_of(cars, seed)
+    from headway.world.sumo import sumo_grid, sumo_traffic
+
+    seconds = SUMO_DURATION if duration is None else duration
+    if sumo == SUMO_GRID:
+        if routes is not None:
+            raise InputError(
+                Problem(
+                    "SUMO's own grid has random trips", want="leave out --routes, or name a net"
+                )
+            )
+        return sumo_grid(cars=cars or SUMO_CARS, duration=seconds, seed=seed)
+    if cars is not None:
+        raise InputError(Problem("the cars are those of the route file", want="leave out --cars"))
+    if routes is None:
+        raise InputError(
+            Problem("a SUMO network needs its cars", want="name a route file with --routes")
+        )
+    return sumo_traffic(Path(sumo), routes, duration=seconds, seed=seed)
+
+
+def grid_of(cars: int | None, seed: int) -> Scenario:
+    """The papers' grid, checked."""
+    scenario = replace(Scenario(), seed=seed)
+    scenario = scenario if cars is None else replace(scenario, cars=cars)
+    scenario.validate()
+    return scenario
+
+
+# ------------------------------------------------------------
+# What ``headway drive`` writes.
+
+
+def write_rows(folder: RunFolder, found: Sequence[Sequence[Measured]]) -> None:
+    every = [one for trial in found for one in trial]
+    parts: dict[str, Sequence[TrialRow | MeetingRow | LatencyRow]] = {
+        "trials.parquet": [one.trial for one in every],
+        "meetings.parquet": [row for one in every for row in one.meetings],
+        "latency.parquet": [row for one in every for row in one.latencies],
+    }
+    for name, rows in parts.items():
+        pq.write_table(to_table(rows), folder.part(name))
+
+
+def replay_of_first(app: Application, world: World, settings: Sequence[Setting]) -> str:
+    """The first drive again: it is the same to the last bit."""
+    recording = record(world, trial=0)
+    runs = [run_trial(app, recording, setting) for setting in settings]
+    return replay_page(replay_of(app.query.name, runs))
+
+
+def summary_of_drives(
+    settings: Sequence[Setting], found: Sequence[Sequence[Measured]], world: World, trials: int
+) -> dict[str, Any]:
+    results = summaries(settings, found)
+    return {
+        "trials": trials,
+        "seed": world.seed,
+        "settings": [
+            {name: _plain(value) for name, value in asdict(one).items()} for one in results
+        ],
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if isnan(value) else round(value, 6)
+    return value
+
+
+# ------------------------------------------------------------
+# ``headway drive``: the collision warning in a simulated world, and who gets home.
+
 
 REPLAY = "replay.html"
 

@@ -3,35 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
 
-from headway.cli.exit_codes import ExitCode
-from headway.cli.fleet_scenario import FleetScenario, scenario_fleet
-from headway.cli.run_plan import runnable_plan
-from headway.cli.screen import heading, sentence, show, table, write, write_problem
-from headway.cli.shared_options import (
+from headway.cli.commands.drive import grid_of
+from headway.cli.runnable_plan import runnable_plan
+from headway.cli.terminal import (
     LOCAL,
     ConfOption,
+    ExitCode,
     ForceOption,
     JsonOption,
     MasterOption,
     OutputOption,
     QueryArgument,
     VehicleOption,
+    heading,
+    sentence,
+    show,
+    table,
+    write,
+    write_problem,
 )
-from headway.errors import FileError, Place, Problem
-from headway.report import fleet_tables
+from headway.errors import FileError, InputError, Place, Problem
+from headway.experiments.collision.application import check_streams
+from headway.experiments.collision.fleet import DrivenFleet, driven_fleet
+from headway.model.plan import Plan
 from headway.report.fleet_chart import fleet_svg
+from headway.report.tables import fleet_tables
 from headway.runtime.run_folder import RunFolder
 from headway.schedule.online import policy_named
-from headway.spark.fleet_outcome import FleetRun
-from headway.spark.masters import check_master
-from headway.spark.session import owned_session
-from headway.spark.settings import parse_options
+from headway.spark.results import FleetRun
+from headway.spark.session.spark_session import check_master, owned_session, parse_options
+
+# ------------------------------------------------------------
+# ``headway fleet --scenario``: vehicles that drive through a simulated city.
+
+
+class FleetScenario(StrEnum):
+    """Where a fleet may drive."""
+
+    GRID = "grid"
+
+
+def scenario_fleet(
+    scenario: FleetScenario | None,
+    plan: Plan,
+    cars: int | None,
+    vehicles: int | None,
+    seed: int,
+    recording: Path | None,
+) -> DrivenFleet | None:
+    """None where no scenario is asked for; InputError for what does not go together."""
+    if scenario is None:
+        if cars is not None:
+            raise InputError(Problem("--cars is for scenarios", want="add --scenario grid"))
+        return None
+    if recording is not None:
+        raise InputError(
+            Problem("a fleet drives a scenario or a recording", want="leave out one of them")
+        )
+    check_streams(plan.query)
+    return driven_fleet(plan, grid_of(cars, seed), vehicles)
+
+
+# ------------------------------------------------------------
+# ``headway fleet``: one vehicle engine per vehicle, on Spark.
+
 
 CHART = "fleet.svg"
 
@@ -100,7 +142,7 @@ def fleet(
     recording = input or (_beside(query) if driven is None else query.parent)
     with RunFolder(output, force=force) as folder:
         with owned_session(master, "headway fleet", settings) as spark:
-            from headway.spark.fleet import run_driven, run_fleet
+            from headway.spark.fleet.fleet_run import run_driven, run_fleet
 
             with prepared.placing():
                 if driven is not None:

@@ -3,25 +3,279 @@
 from __future__ import annotations
 
 import json as json_format
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pyarrow.parquet as pq
 import typer
 
-from headway.cli.exit_codes import ExitCode
-from headway.cli.load_inputs import LOAD_FORM, load_input, parse_loads, parse_shown
-from headway.cli.load_trials import PathTrials, SetTrials, Trials
-from headway.cli.outputs import write_bytes, write_files
-from headway.cli.progress import progress
-from headway.cli.screen import heading, sentence, show, table, write
-from headway.experiments.overload.paths import KNOWN
-from headway.experiments.overload.trials import Cell, Row, analyse, to_table
-from headway.model.time import MILLISECOND
+from headway.cli.terminal import (
+    ExitCode,
+    heading,
+    placed,
+    progress,
+    sentence,
+    show,
+    table,
+    write,
+    write_bytes,
+    write_files,
+)
+from headway.compiler import compile_query
+from headway.errors import InputError, Problem
+from headway.experiments.overload.paths import (
+    KNOWN,
+    check_policies,
+    draw_path_jobs,
+    run_path_trial,
+    run_path_trials,
+)
+from headway.experiments.overload.trials import (
+    Cell,
+    Row,
+    analyse,
+    generator,
+    record_trial,
+    run_trials,
+    to_table,
+)
+from headway.files import load_query, load_vehicle
+from headway.files.taskset_file import is_task_set, load_task_set
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import FULL, TaskSet, check_hard_load
 from headway.report.loadtest_chart import misses_svg
-from headway.report.loadtest_tables import misses, plain, verdict
+from headway.report.loadtest_timeline import trial_perfetto, trial_svg
+from headway.report.tables.loadtest_tables import misses, plain, verdict
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
+from headway.schedule.overload import TrialRecord
+from headway.schedule.overload.across_nodes import NodePath
+from headway.schedule.overload.plan_paths import (
+    at_load,
+    check_nodes,
+    paths_beyond,
+    paths_over_nodes,
+    task_sets_of,
+)
+
+# ------------------------------------------------------------
+# What ``headway loadtest`` is given: task sets, loads, policies, and which trial to draw.
+
+STEP, MOST_LOAD, MOST_LOADS = 10, 1000, 1000
+LOAD_FORM = "such as 150, 100..200, 100..200:25 or 100,120,160"
+_RANGE = re.compile(r"([0-9]{1,4})(?:\.\.([0-9]{1,4})(?::([0-9]{1,4}))?)?")
+
+
+@dataclass(frozen=True)
+class LoadInput:
+    """One task set, or one for each node of a query's vehicle."""
+
+    name: str
+    sets: list[TaskSet]
+    placing: Callable[[], AbstractContextManager[None]]
+    paths: list[NodePath] = field(default_factory=list)
+    """of a query: its operator paths over the nodes, what shedders would drop included"""
+
+    def at(self, which: int, load: int) -> TaskSet:
+        """A set at a load (%); a node without soft tasks stays as it is."""
+        found = self.sets[which]
+        if all(task.hard for task in found.tasks) and len(self.sets) > 1:
+            return found
+        return found.at_load(load * FULL // 100)
+
+
+def load_input(path: Path, vehicle: Path | None, policies: Sequence[str]) -> LoadInput:
+    """Reads the file; hard load above capacity is refused here, with its place, if a policy that
+    reserves is to run."""
+    guarded = any(overload_policy_named(name).guarded for name in policies)
+    if is_task_set(path):
+        if vehicle is not None:
+            raise InputError(Problem("a task set needs no --vehicle", want="leave it out"))
+        loaded = load_task_set(path)
+        given = LoadInput(loaded.task_set.name, [loaded.task_set], loaded.placed)
+    else:
+        query = load_query(path)
+        if vehicle is None:
+            raise InputError(Problem("a query needs a vehicle", want="name one with --vehicle"))
+        on = load_vehicle(vehicle)
+        with placed(query, on):
+            plan = compile_query(query.query, on.vehicle)
+            sets = task_sets_of(plan)
+            paths = [*paths_over_nodes(plan), *paths_beyond(plan)]
+        given = LoadInput(query.query.name, sets, lambda: placed(query, on), paths)
+    if guarded:
+        with given.placing():
+            if is_task_set(path):
+                check_hard_load(given.sets[0])
+            else:
+                check_nodes(given.sets)
+    return given
+
+
+def parse_loads(text: str) -> list[int]:
+    """``100..200`` is 100, 110, …, 200; ``100..200:25`` goes in steps of 25."""
+    loads: list[int] = []
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            raise InputError(Problem("not a load in percent", got=repr(text), want=LOAD_FORM))
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or STEP)
+        if not 0 < first <= last <= MOST_LOAD or not step:
+            want = f"from low to high, above 0 and at most {MOST_LOAD}: {LOAD_FORM}"
+            raise InputError(Problem("not a load in percent", got=repr(text), want=want))
+        loads += range(first, last + 1, step)
+    return list(dict.fromkeys(loads))[:MOST_LOADS]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The trial whose timeline is drawn."""
+
+    policy: str
+    load: int
+    trial: int
+
+
+def parse_shown(
+    text: str | None, policies: Sequence[str], loads: Sequence[int], trials: int
+) -> Shown:
+    """``POLICY:LOAD:TRIAL``; without it the first policy at the highest load."""
+    if text is None:
+        return Shown(policies[0], loads[-1], 0)
+    policy, _, rest = text.partition(":")
+    load, _, trial = rest.partition(":")
+    known = load.isascii() and load.isdigit() and trial.isascii() and trial.isdigit()
+    if policy in policies and known and int(load) in loads and int(trial) < trials:
+        return Shown(policy, int(load), int(trial))
+    want = f"POLICY:LOAD:TRIAL of this test, such as {policies[0]}:{loads[-1]}:0"
+    raise InputError(Problem("there is no such trial", got=repr(text), want=want))
+
+
+# ------------------------------------------------------------
+# The trials of ``headway loadtest``: of task sets, node by node, or of paths over nodes.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trials(ABC):
+    """``duration`` in ns."""
+
+    given: LoadInput
+    loads: Sequence[int]
+    trials: int
+    policies: Sequence[str]
+    duration: int
+    seed: int
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """Steps of the progress bar."""
+
+    @abstractmethod
+    def rows(self, advance: Callable[[], None]) -> list[Row]: ...
+
+    @abstractmethod
+    def records(self, shown: Shown) -> list[tuple[TaskSet, TrialRecord]]:
+        """The chosen trial, one record for each node."""
+
+    def timelines(self, shown: Shown) -> dict[str, str]:
+        """Perfetto and Gantt files of the chosen trial, by name."""
+        texts = {}
+        about: dict[str, Any] = {"policy": shown.policy, "load": shown.load, "trial": shown.trial}
+        recorded = self.records(shown)
+        for task_set, record in recorded:
+            title = f"{task_set.name}: {shown.policy} at {shown.load} %, trial {shown.trial}"
+            name = "timeline" if len(recorded) == 1 else f"timeline-{task_set.name}"
+            texts[f"{name}.perfetto.json"] = trial_perfetto(task_set, record, about)
+            texts[f"{name}.svg"] = trial_svg(task_set, record, title, self.duration)
+        return texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetTrials(Trials):
+    """Each processor by itself."""
+
+    @property
+    def count(self) -> int:
+        return len(self.given.sets) * len(self.loads) * self.trials
+
+    def rows(self, advance: Callable[[], None]) -> list[Row]:
+        rows: list[Row] = []
+        for which, one in enumerate(self.given.sets):
+            found = run_trials(
+                lambda at, _, which=which: self.given.at(which, at),  # type: ignore[misc]
+                loads=self.loads,
+                trials=self.trials,
+                policies=self.policies,
+                duration=self.duration,
+                seed=self.seed,
+                advance=advance,
+            )
+            if len(self.given.sets) > 1:
+                found = [replace(row, task=f"{row.task} on {one.name}") for row in found]
+            rows += found
+        return rows
+
+    def records(self, shown: Shown) -> list[tuple[TaskSet, TrialRecord]]:
+        found = []
+        for which in range(len(self.given.sets)):
+            task_set = self.given.at(which, shown.load)
+            record = record_trial(
+                task_set,
+                load=shown.load,
+                trial=shown.trial,
+                policy=shown.policy,
+                duration=self.duration,
+                seed=self.seed,
+            )
+            found.append((task_set, record))
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathTrials(Trials):
+    """All nodes together: a path is admitted end to end."""
+
+    def __post_init__(self) -> None:
+        if not self.given.paths:
+            want = "name a query and its vehicle, or leave out --end-to-end"
+            raise InputError(Problem("a task set has no paths over nodes", want=want))
+        check_policies(self.policies)
+
+    @property
+    def count(self) -> int:
+        return len(self.loads) * self.trials
+
+    def _at(self, load: int) -> list[NodePath]:
+        return at_load(self.given.paths, load * FULL // 100)
+
+    def rows(self, advance: Callable[[], None]) -> list[Row]:
+        return run_path_trials(
+            self._at,
+            loads=self.loads,
+            trials=self.trials,
+            policies=self.policies,
+            duration=self.duration,
+            seed=self.seed,
+            advance=advance,
+        )
+
+    def records(self, shown: Shown) -> list[tuple[TaskSet, TrialRecord]]:
+        paths = self._at(shown.load)
+        random = generator(self.seed, shown.load, shown.trial)
+        jobs = draw_path_jobs(paths, self.duration, random)
+        found = run_path_trial(paths, jobs, shown.policy, self.duration)
+        return [(node.task_set, node.record) for node in found.nodes.values()]
+
+
+# ------------------------------------------------------------
+# ``headway loadtest``: how often deadlines are missed when more is asked for than there is.
+
 
 DEFAULT = "op-edf,er-edf,rop-edf-1,rop-edf-2"
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.screen import show, table, write
-from headway.report.plan_tables import Table
+from headway.cli.terminal import show, table, write
+from headway.report.plan.plan_tables import Table
 from headway.schedule.online import OVERLOAD_POLICIES, POLICIES
 
 

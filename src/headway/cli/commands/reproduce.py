@@ -11,10 +11,18 @@ from typing import Annotated, Any
 
 import typer
 
-from headway.cli.exit_codes import ExitCode
-from headway.cli.outputs import write_bytes, write_files
-from headway.cli.progress import weighted_progress
-from headway.cli.screen import heading, sentence, show, table, write, write_problem
+from headway.cli.terminal import (
+    ExitCode,
+    heading,
+    sentence,
+    show,
+    table,
+    weighted_progress,
+    write,
+    write_bytes,
+    write_files,
+    write_problem,
+)
 from headway.errors import EnvironmentMissing
 from headway.experiments.cell_store import CellStore
 from headway.experiments.reproduce import Reproduced, Reproduction, prepare
@@ -26,9 +34,8 @@ from headway.report import study_tables
 from headway.report.study_markdown import study_markdown
 from headway.report.study_page import study_page
 from headway.report.study_pictures import check_png, pngs
-from headway.spark.masters import check_master, is_local
-from headway.spark.session import owned_session
-from headway.spark.submit import ship
+from headway.spark.session.spark_session import check_master, is_local, owned_session
+from headway.spark.session.submit import ship
 
 REPORT, VERDICTS, TABLES, TIMINGS, PICTURES = (
     "report.html", "verdicts.json", "verdicts.md", "timings.json", "pictures",
@@ -160,7 +167,7 @@ def _run(reproduction: Reproduction, master: str, *, plain: bool, shown: bool) -
             owned_session(master, "headway reproduce") as spark,
             TemporaryDirectory(prefix="headway-") as scratch,
         ):
-            from headway.spark.cells import run_pieces
+            from headway.spark.batch.pieces import run_pieces
 
             if not is_local(master):
                 ship(spark, None, Path(scratch))

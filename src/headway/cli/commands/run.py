@@ -2,30 +2,305 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
-from headway.cli.run_engine import Clock, Cores, EngineName, EngineOptions
-from headway.cli.run_options import (
-    SPARK_ONLY,
-    VEHICLE_ONLY,
-    refuse_addresses,
-    refuse_strangers,
-)
-from headway.cli.run_spark import SparkMode, SparkOptions, run_spark
-from headway.cli.run_vehicle import PERFETTO, run_vehicle
-from headway.cli.shared_options import (
+from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
+from headway.cli.runnable_plan import RunnablePlan, runnable_plan
+from headway.cli.terminal import (
     LOCAL,
     ConfOption,
+    ExitCode,
     ForceOption,
     JsonOption,
     MasterOption,
     OutputOption,
     QueryArgument,
     VehicleOption,
+    heading,
+    progress,
+    sentence,
+    show,
+    table,
+    write,
+    write_problem,
 )
+from headway.errors import InputError, Problem
+from headway.model.quantities import MICROSECOND, milliseconds
+from headway.report.perfetto import PerfettoTrace
+from headway.report.tables import run_tables
+from headway.runtime.engine import Engine
+from headway.runtime.keeping_up import KeepingUp
+from headway.runtime.replay import replay
+from headway.runtime.run_folder import RunFolder
+from headway.runtime.totals import Totals, summary_data
+from headway.runtime.wall_engine import WallEngine
+from headway.runtime.writing import RunWriter
+from headway.schedule.online import engine_policy_named, policy_named
+from headway.sources.recordings import Contents, scan_recording
+
+# ------------------------------------------------------------
+# What the options of `headway run` make of the engine.
+
+
+class EngineName(StrEnum):
+    SPARK = "spark"
+    VEHICLE = "vehicle"
+
+
+class ClockName(StrEnum):
+    VIRTUAL = "virtual"
+    WALL = "wall"
+
+
+class Cores(StrEnum):
+    GLOBAL = "global"
+    PARTITIONED = "partitioned"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """Checked when made: InputError for what does not go together."""
+
+    engine: EngineName
+    policy: str
+    clock: ClockName
+    cores: Cores
+    speed: float | None
+    batching: bool
+    zero_cost: bool
+    trace: bool
+    watches: list[KeepingUp] = field(default_factory=list)
+    """of the engines made in wall-clock time"""
+
+    def __post_init__(self) -> None:
+        if self.clock is ClockName.VIRTUAL:
+            engine_policy_named(self.policy)
+        else:
+            policy_named(self.policy)
+        if self.clock is ClockName.VIRTUAL and self.speed is not None:
+            raise InputError("--speed is for --clock wall; virtual time is as fast as it can be")
+        if self.speed is not None and not 0 < self.speed < 1e6:
+            raise InputError(Problem("--speed must be more than nothing", got=f"{self.speed}"))
+        if self.clock is ClockName.WALL:
+            given = {
+                "--zero-cost": self.zero_cost,
+                "--batching": self.batching,
+                "--cores partitioned": self.cores is Cores.PARTITIONED,
+            }
+            for option, used in given.items():
+                if used:
+                    raise InputError(f"{option} is for virtual time; leave out --clock wall")
+
+    def make(self, prepared: RunnablePlan) -> Engine | WallEngine:
+        """A fresh engine."""
+        if self.clock is ClockName.WALL:
+            wall = WallEngine(
+                plan=prepared.plan,
+                policy=self.policy,
+                speed=self.speed or 1.0,
+                keep_trace=self.trace,
+            )
+            self.watches.append(wall.keeping_up)
+            return wall
+        return Engine(
+            plan=prepared.plan,
+            policy=self.policy,
+            charged=prepared.charged,
+            partitioned=self.cores is Cores.PARTITIONED,
+            batching=self.batching,
+            keep_trace=self.trace,
+        )
+
+    def data(self, prepared: RunnablePlan) -> dict[str, Any]:
+        """For the summary; whether a run in wall-clock time kept up is known after it."""
+        wall = self.clock is ClockName.WALL
+        costs = "declared" if prepared.charged else "no"
+        data: dict[str, Any] = {
+            "engine": self.engine.value,
+            "policy": self.policy,
+            "clock": self.clock.value,
+            "costs": "real" if wall else costs,
+            "cores": self.cores.value,
+            "batching": self.batching,
+        }
+        if wall:
+            data["speed"] = self.speed or 1.0
+            data["late_arrivals"] = sum(watch.late_arrivals for watch in self.watches)
+            data["worst_lag_ns"] = max((watch.worst_lag for watch in self.watches), default=0)
+        return data
+
+    def complaint(self) -> str:
+        """What must be said loudly of a run that could not keep up."""
+        late = sum(watch.late_arrivals for watch in self.watches)
+        if all(watch.kept_up for watch in self.watches):
+            return ""
+        worst = max(watch.worst_lag for watch in self.watches)
+        return (
+            f"the engine could not keep up: {late:,} tuples were taken in late, "
+            f"by up to {milliseconds(worst)} ms"
+        )
+
+
+# ------------------------------------------------------------
+# Which options of `headway run` belong to which engine.
+
+
+VEHICLE_ONLY = frozenset({"clock", "zero_cost", "cores", "batching", "speed", "trace"})
+SPARK_ONLY = frozenset(
+    {
+        "mode",
+        "master",
+        "conf",
+        "checkpoint",
+        "available_now",
+        "files_per_batch",
+        "late_ok",
+        "format",
+        "option",
+        "topic",
+        "input_option",
+    }
+)
+
+
+def refuse_addresses(recording: str) -> None:
+    """InputError for an input that only Spark can read."""
+    if "://" in recording:
+        raise InputError(
+            Problem(
+                "the vehicle engine reads recordings",
+                at="--input",
+                got=recording,
+                want="name a folder, or choose --engine spark",
+            )
+        )
+
+
+def refuse_strangers(context: typer.Context, names: Collection[str], belongs: str) -> None:
+    """InputError for each option that was typed and belongs to the other engine."""
+    typed = [name for name in context.params if name in names and _typed(context, name)]
+    if typed:
+        raise InputError(
+            Problem(
+                f"--{name.replace('_', '-')} belongs to {belongs}",
+                want="leave it out, or choose that engine",
+            )
+            for name in typed
+        )
+
+
+def _typed(context: typer.Context, name: str) -> bool:
+    """By its name: which click this is, typer's or another, depends on the version."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+# ------------------------------------------------------------
+# ``headway run --engine vehicle``: a recording through the engine of the car.
+
+
+PERFETTO = "trace.perfetto.json"
+
+
+def run_vehicle(
+    options: EngineOptions,
+    query: Path,
+    vehicle: Path | None,
+    recording: Path,
+    output: Path,
+    *,
+    force: bool,
+    json: bool,
+) -> None:
+    """Runs, writes and shows; exit code 1 where a hard output missed a deadline."""
+    prepared = runnable_plan(query, vehicle, zero_cost=options.zero_cost)
+    with prepared.placing():
+        options.make(prepared)  # what cannot be opened is found before anything is read
+    contents = scan_recording(recording, prepared.plan.query.sources)
+    totals = Totals()
+    with RunFolder(output, force=force) as folder:
+        _run_all(prepared, recording, contents, options, totals, folder, shown=not json)
+        data = _summary(prepared, contents, options, totals)
+        text = folder.write_summary(data)
+    if prepared.note and options.clock is ClockName.VIRTUAL:
+        write_problem(f"note: {prepared.note}")
+    if complaint := options.complaint():
+        write_problem(f"warning: {complaint}")
+    if json:
+        write(text)
+    else:
+        show(_explained(prepared, data, totals, output))
+    if totals.hard_misses or totals.summary.refused:
+        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+
+
+def _run_all(
+    prepared: RunnablePlan,
+    recording: Path,
+    contents: Contents,
+    options: EngineOptions,
+    totals: Totals,
+    folder: RunFolder,
+    *,
+    shown: bool,
+) -> None:
+    """Runs every vehicle and writes what it gives."""
+    plan, traced = prepared.plan, options.trace
+    writer = RunWriter(folder, plan, named=contents.named, traced=traced)
+    perfetto = PerfettoTrace(plan, contents.begin * MICROSECOND) if traced else None
+    try:
+        with progress(contents.count, shown=shown) as advance:
+            for one in replay(plan, recording, contents, lambda: options.make(prepared), advance):
+                totals.add(one)
+                writer.add(one)
+                if perfetto is not None:
+                    perfetto.add(one)
+    finally:
+        writer.close()
+    if perfetto is not None:
+        folder.write_text(PERFETTO, perfetto.to_json())
+
+
+def _summary(
+    prepared: RunnablePlan,
+    contents: Contents,
+    options: EngineOptions,
+    totals: Totals,
+) -> dict[str, Any]:
+    """What summary.json holds. No time of day: the same run gives the same bytes."""
+    data: dict[str, Any] = {
+        "query": prepared.plan.query.name,
+        "vehicle": prepared.plan.vehicle.name,
+        **options.data(prepared),
+        "tuples": contents.tuples,
+        **summary_data(totals.summary),
+    }
+    if contents.named:
+        data["by_vehicle"] = {str(name): summary_data(one) for name, one in totals.by_vehicle}
+    return data
+
+
+def _explained(
+    prepared: RunnablePlan, data: dict[str, Any], totals: Totals, output: Path
+) -> Iterator[RenderableType]:
+    name, on = prepared.plan.query.name, prepared.plan.vehicle.name
+    yield heading(f"{name} on {on}, {data['policy']}, {data['clock']} time, {data['costs']} costs")
+    summary = totals.summary
+    yield table(run_tables.outputs(summary))
+    yield table(run_tables.counts(totals.by_vehicle, summary))
+    yield sentence(run_tables.verdict(summary, totals.hard_misses))
+    yield f"wrote {output}"
+
+
+# ------------------------------------------------------------
+# ``headway run``: a query over a recording or a stream, on Spark or in the vehicle engine.
 
 
 def run(
@@ -89,8 +364,8 @@ def run(
         list[str] | None, typer.Option(metavar="K=V", help="Spark: an option of that format")
     ] = None,
     clock: Annotated[
-        Clock, typer.Option(help="vehicle: virtual is exact and fast; wall is in real time")
-    ] = Clock.VIRTUAL,
+        ClockName, typer.Option(help="vehicle: virtual is exact and fast; wall is in real time")
+    ] = ClockName.VIRTUAL,
     zero_cost: Annotated[
         bool,
         typer.Option("--zero-cost", help="vehicle: operators take no time, as the query means"),

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import json as json_format
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from headway.cli.exit_codes import ExitCode
-from headway.cli.outputs import write_files
-from headway.cli.screen import sentence, show, table, write
-from headway.cli.static_inputs import StaticInput, static_input
-from headway.errors import InputError, Problem
-from headway.report.gantt import gantt_svg, time_text
-from headway.report.gantt_page import gantt_html
-from headway.report.schedule_json import study_plain
-from headway.report.schedule_study import Outcome, Study, remark
-from headway.report.schedule_tables import tables
-from headway.report.words import sign
+from headway.cli.terminal import ExitCode, sentence, show, table, write, write_files
+from headway.errors import FileError, GraphError, InputError, Place, Problem
+from headway.files.load_graphs import LoadedGraph, LoadedNetwork, load_graph, load_network
+from headway.files.yaml_tree import read_text
+from headway.model.codec import plan_from_json
+from headway.model.plan import Plan
+from headway.model.quantities import MILLISECOND
+from headway.model.static_network import ProcessorNetwork
+from headway.model.task_memory import Memory
+from headway.model.taskgraph import TaskGraph
+from headway.report.gantt import gantt_html, gantt_svg, time_text
+from headway.report.plan.plan_tables import sign
+from headway.report.tables.schedule_tables import (
+    AlgorithmOutcome,
+    ScheduleStudy,
+    remark,
+    study_plain,
+    tables,
+)
 from headway.schedule.static import (
     ALGORITHMS,
     Algorithm,
@@ -28,11 +41,103 @@ from headway.schedule.static import (
     GridAlpha,
     Instance,
     Options,
+    graph_of_plan,
     metrics_of,
 )
 from headway.schedule.static.optimal import Effort, Optimal, OptimalResult
 from headway.schedule.static.periodic import ExitAnswer, answers_once, schedule_periodic
 from headway.schedule.static.periods import has_periods
+
+# ------------------------------------------------------------
+# What ``headway schedule`` works on: a graph and a network from files, or both from a plan.
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticInput:
+    """``unit`` of the graph's time is one ``unit_name``."""
+
+    graph: TaskGraph
+    network: ProcessorNetwork
+    memories: Mapping[str, Memory] = field(default_factory=dict)
+    unit: Fraction = Fraction(1)
+    unit_name: str = ""
+    loaded_graph: LoadedGraph | None = None
+    loaded_network: LoadedNetwork | None = None
+
+    @contextmanager
+    def placed(self) -> Iterator[None]:
+        """Problems of graph and network raised inside point at their files."""
+        try:
+            yield
+        except GraphError as error:
+            raise type(error)(self._place(problem) for problem in error.problems) from None
+
+    def _place(self, problem: Problem) -> Problem:
+        of_graph = problem.at.partition(".")[0] in ("tasks", "edges", "period")
+        loaded = self.loaded_graph if of_graph else self.loaded_network
+        return loaded.attach([problem])[0] if loaded is not None else problem
+
+
+def static_input(path: Path, network: Path | None) -> StaticInput:
+    """Reads the files that are named on the command line."""
+    plan = _plan_in(path)
+    if plan is not None:
+        if network is not None:
+            raise _wrong(path, "a plan has its vehicle's network", "leave out --network")
+        graph, vehicle_network = graph_of_plan(plan)
+        return StaticInput(
+            graph=_with_deadlines(graph, plan),
+            network=vehicle_network,
+            unit=Fraction(MILLISECOND),
+            unit_name="ms",
+        )
+    loaded = load_graph(path)
+    if network is None:
+        raise InputError(
+            Problem("a task graph needs a network", want="name its file with --network NET.yaml")
+        )
+    loaded_network = load_network(network)
+    return StaticInput(
+        graph=loaded.graph,
+        network=loaded_network.network,
+        memories=loaded.memories,
+        loaded_graph=loaded,
+        loaded_network=loaded_network,
+    )
+
+
+def _plan_in(path: Path) -> Plan | None:
+    """The plan, if the file holds one: JSON with a query and a vehicle."""
+    if path.suffix.lower() != ".json":
+        return None
+    text = read_text(path)
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(content, dict) or not {"query", "vehicle"} <= content.keys():
+        return None
+    return plan_from_json(text, str(path))
+
+
+def _with_deadlines(graph: TaskGraph, plan: Plan) -> TaskGraph:
+    """Each operator with the shortest deadline of the outputs it feeds directly."""
+    deadlines: dict[str, int] = {}
+    for output in plan.query.outputs:
+        if output.deadline is not None:
+            least = min(output.deadline, deadlines.get(output.stream, output.deadline))
+            deadlines[output.stream] = least
+    tasks = tuple(replace(task, deadline=deadlines.get(task.name)) for task in graph.tasks)
+    return replace(graph, tasks=tasks)
+
+
+def _wrong(path: Path, what: str, want: str) -> FileError:
+    return FileError(Problem(what, place=Place(str(path), 1, 1), want=want))
+
+
+# ------------------------------------------------------------
+# ``headway schedule``: a task graph on unlike processors and links, by one or more algorithms.
+
 
 DEFAULT = "hvlb-cc-c"
 
@@ -92,7 +197,7 @@ def schedule(
     way: AlphaChoice = ExactAlpha() if alpha is AlphaWay.EXACT else GridAlpha()
     with given.placed():
         outcomes = [_outcome(given, one, options, way) for one in chosen]
-    study = Study(
+    study = ScheduleStudy(
         graph=given.graph,
         network=given.network,
         outcomes=outcomes,
@@ -120,7 +225,7 @@ def _algorithm(name: str, seconds: float) -> Algorithm:
 
 def _outcome(
     given: StaticInput, algorithm: Algorithm, options: Options, alpha: AlphaChoice
-) -> Outcome:
+) -> AlgorithmOutcome:
     """One algorithm's schedule; with several periods that of a hyperperiod."""
     graph, hyperperiod, repeats = given.graph, None, True
     exits: tuple[ExitAnswer, ...] = ()
@@ -139,7 +244,7 @@ def _outcome(
     metrics = None
     if result.schedule is not None:
         metrics = metrics_of(Instance(graph, given.network, options), result.schedule)
-    return Outcome(
+    return AlgorithmOutcome(
         result=result,
         metrics=metrics,
         uses_alpha=algorithm.uses_alpha,
@@ -150,7 +255,7 @@ def _outcome(
     )
 
 
-def _files(study: Study) -> dict[str, str]:
+def _files(study: ScheduleStudy) -> dict[str, str]:
     charts = study.charts()
     heading = f"{study.graph.name} on {study.network.name}"
     return {
@@ -160,11 +265,11 @@ def _files(study: Study) -> dict[str, str]:
     }
 
 
-def _json(study: Study) -> str:
+def _json(study: ScheduleStudy) -> str:
     return json_format.dumps(study_plain(study), indent=1, ensure_ascii=False) + "\n"
 
 
-def _verdict(study: Study) -> str:
+def _verdict(study: ScheduleStudy) -> str:
     """The best schedule in one line."""
     found = [outcome for outcome in study.outcomes if outcome.metrics is not None]
     if not found:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.screen import write
+from headway.cli.terminal import write
 from headway.files import (
     graph_json_schema,
     library_json_schema,

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.run_plan import runnable_plan
-from headway.cli.screen import write, write_problem
-from headway.cli.shared_options import ConfOption, MasterOption, QueryArgument
-from headway.spark.settings import parse_options
-from headway.spark.submit import prepare
+from headway.cli.runnable_plan import runnable_plan
+from headway.cli.terminal import ConfOption, MasterOption, QueryArgument, write, write_problem
+from headway.spark.session.spark_session import parse_options
+from headway.spark.session.submit import prepare
 
 
 def spark_submit_args(

@@ -14,14 +14,14 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.errors import FileError, InputError, Place, Problem
 from headway.files import load_query, load_vehicle
 from headway.model.expression import Sql
 from headway.model.operators import Fusion
 from headway.model.plan import Plan
+from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.query import LoadShedder, Query, Source, Step
-from headway.model.time import MILLISECOND, SECOND
 from headway.model.vehicle import Vehicle
 
 NAME = "collision_warning"

@@ -9,7 +9,7 @@ from headway.experiments.collision.trial import Trial, run_trial
 from headway.experiments.collision.vehicles import THREE_NODES, application_on
 from headway.experiments.rows import text, whole
 from headway.experiments.study import Cell
-from headway.model.time import MICROSECOND
+from headway.model.quantities import MICROSECOND
 from headway.world.recording import DriveRecording, record
 from headway.world.scenario import Scenario
 from headway.world.sensors import SensorModel

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.model.time import MICROSECOND, SECOND
+from headway.model.quantities import MICROSECOND, SECOND
 
 STOPPING_TIME = 2.8
 """seconds"""

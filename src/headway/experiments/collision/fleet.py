@@ -15,11 +15,11 @@ from headway.experiments.collision.encounters import Meeting, Risks, meetings
 from headway.experiments.collision.impacts import impacts_on
 from headway.experiments.collision.trial import US_PER_S, completed_us
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
-from headway.model.time import MICROSECOND
 from headway.runtime.engine import RunResult
 from headway.runtime.happenings import Arrival
-from headway.spark.driven import Met
+from headway.spark.fleet.driven_vehicles import Met
 from headway.world.grid import GridTraffic
 from headway.world.recording import BEGIN, record
 from headway.world.scenario import Scenario

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headway.model.time import MICROSECOND, SECOND
+from headway.model.quantities import MICROSECOND, SECOND
 from headway.world.traffic import Traffic
 
 NEAR = 2.0

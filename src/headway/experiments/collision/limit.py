@@ -16,7 +16,7 @@ from headway.experiments.collision.application import RADIO, SHED_WINDOW, Applic
 from headway.experiments.collision.measured import WEIGHTS
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import arrivals
-from headway.model.time import MICROSECOND, SECOND
+from headway.model.quantities import MICROSECOND, SECOND
 from headway.model.user_operator import Row
 from headway.runtime.engine import Engine
 from headway.world.recording import DriveRecording

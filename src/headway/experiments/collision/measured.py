@@ -14,7 +14,7 @@ from headway.experiments.collision.encounters import Meeting, crash_rate, worst_
 from headway.experiments.collision.positions import Moment, summarise
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import US_PER_S, Trial
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.runtime.results import weighted_miss_ratio
 
 WEIGHTS = {"output1": 1.0, "output2": 1.0, "output3": 0.0}

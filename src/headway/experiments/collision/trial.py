@@ -22,8 +22,8 @@ from headway.experiments.collision.positions import (
 )
 from headway.experiments.collision.setting import Setting
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, SECOND
 from headway.model.schema import TIMESTAMP_COLUMN
-from headway.model.time import MICROSECOND, SECOND
 from headway.runtime.engine import Engine, RunResult
 from headway.runtime.happenings import Arrival
 from headway.runtime.results import OutputRecord

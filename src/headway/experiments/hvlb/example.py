@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from headway.experiments.hvlb.precision import FIGURE_3
 from headway.experiments.hvlb.random_graphs import figure_2
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import Instance, Options
 
 PROCESSORS = ("p1", "p2", "p3")
@@ -87,7 +87,7 @@ def instance(period: int | None = None, options: Options | None = None) -> Insta
     graph = TaskGraph(
         name="figure 3",
         tasks=tuple(
-            Task(name=name, times=dict(zip(PROCESSORS, times, strict=True)))
+            GraphTask(name=name, times=dict(zip(PROCESSORS, times, strict=True)))
             for name, times in TABLE_1.items()
         ),
         edges=tuple(
@@ -110,6 +110,6 @@ def works() -> Instance:
     """Table 1 the other way round: the works of the tasks (their times on p2, of rate 1) on
     processors of the rates before rounding."""
     graph = TaskGraph(
-        name="works", tasks=tuple(Task(name=n, work=times[1]) for n, times in TABLE_1.items())
+        name="works", tasks=tuple(GraphTask(name=n, work=times[1]) for n, times in TABLE_1.items())
     )
     return Instance(graph, figure_2(RATE_RATIOS))

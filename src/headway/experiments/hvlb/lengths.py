@@ -26,7 +26,7 @@ import numpy as np
 
 from headway.experiments.hvlb.random_graphs import RATE_ORDERS, figure_2, random_graph
 from headway.experiments.hvlb.random_shape import Shape
-from headway.model.exact import exact
+from headway.model.quantities import exact
 from headway.model.taskgraph import TaskGraph
 from headway.schedule.static import ALGORITHMS, ExactAlpha, GridAlpha, Instance
 from headway.schedule.static.metrics import critical_path_time, metrics_of

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from headway.experiments.hvlb.random_graphs import figure_2
-from headway.model.static_schedule import Schedule
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.static_network import Schedule
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance, Options
 from headway.schedule.static.holes import precision, schedule_holes
 
@@ -83,7 +83,7 @@ def graph() -> TaskGraph:
     return TaskGraph(
         name="figure 3, table 4",
         tasks=tuple(
-            Task(
+            GraphTask(
                 name=name,
                 times=dict(zip(("p1", "p2", "p3"), times, strict=True)),
                 imprecise=name in IMPRECISE,

@@ -15,9 +15,9 @@ from itertools import permutations
 from numpy.random import Generator
 
 from headway.experiments.hvlb.random_shape import Shape, grow
-from headway.model.exact import Number, exact
-from headway.model.static_network import Link, Network, Processor, Switch
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.quantities import Number, exact
+from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 
 LEAST_WORK, MOST_WORK = 5, 20
 RATES = (0.67, 0.83, 1.0)
@@ -42,7 +42,7 @@ def random_graph(
     # BP only ever sees α / period, so any period serves; this one makes the useful α small.
     return TaskGraph(
         name=name,
-        tasks=tuple(Task(name=f"n{i + 1}", work=int(work)) for i, work in enumerate(works)),
+        tasks=tuple(GraphTask(name=f"n{i + 1}", work=int(work)) for i, work in enumerate(works)),
         edges=tuple(
             Edge(sender=f"n{one + 1}", receiver=f"n{other + 1}", ccr=exact(ccr))
             for one, other in grown.edges
@@ -51,10 +51,10 @@ def random_graph(
     )
 
 
-def figure_2(rates: tuple[Number, ...] = (0.67, 1.0, 0.83)) -> Network:
+def figure_2(rates: tuple[Number, ...] = (0.67, 1.0, 0.83)) -> ProcessorNetwork:
     """The topology of the paper's figure 2: three processors, a switch and a fast link."""
     first, second, third = rates
-    return Network(
+    return ProcessorNetwork(
         name="figure 2",
         processors=(
             Processor(name="p1", rate=first),
@@ -63,9 +63,9 @@ def figure_2(rates: tuple[Number, ...] = (0.67, 1.0, 0.83)) -> Network:
         ),
         switches=(Switch(name="switch"),),
         links=(
-            Link(name="l1", ends=("p1", "switch"), speed=1),
-            Link(name="l2", ends=("p2", "switch"), speed=1),
-            Link(name="l3", ends=("p2", "p3"), speed=3),
-            Link(name="l4", ends=("p3", "switch"), speed=1),
+            NetworkLink(name="l1", ends=("p1", "switch"), speed=1),
+            NetworkLink(name="l2", ends=("p2", "switch"), speed=1),
+            NetworkLink(name="l3", ends=("p2", "p3"), speed=3),
+            NetworkLink(name="l4", ends=("p3", "switch"), speed=1),
         ),
     )

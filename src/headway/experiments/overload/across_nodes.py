@@ -13,18 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload import simulate
-from headway.schedule.overload.distributed import (
-    Admission,
-    Path,
-    Stage,
-    draw_jobs,
-    node_jobs,
-)
-from headway.schedule.overload.releases import in_order
+from headway.schedule.overload.across_nodes import Admission, NodePath, Stage, draw_jobs, node_jobs
+from headway.schedule.overload.simulate import in_order
 
 NODES = ("n1", "n2", "n3")
 LEVELS = (80, 100, 120, 150, 200, 300)
@@ -39,7 +33,7 @@ class CountingAdmission(Admission):
 
     partly = 0
 
-    def admit(self, path: Path, release: int, uses: Sequence[int]) -> bool:
+    def admit(self, path: NodePath, release: int, uses: Sequence[int]) -> bool:
         for books in self.books.values():
             books.return_until(release)
         before = sum(len(books.reserved) for books in self.books.values())
@@ -54,7 +48,7 @@ class FirstNodeOnly(Admission):
 
     partly = 0
 
-    def admit(self, path: Path, release: int, uses: Sequence[int]) -> bool:
+    def admit(self, path: NodePath, release: int, uses: Sequence[int]) -> bool:
         stage, opens, closes = path.windows(release)[0]
         books = self.books[stage.node]
         books.return_until(release)
@@ -85,12 +79,12 @@ class NodeRow:
     partly: int
 
 
-def random_paths(level: int, random: np.random.Generator) -> list[Path]:
+def random_paths(level: int, random: np.random.Generator) -> list[NodePath]:
     """Every path passes one to three nodes."""
     paths = []
     for kind, count, percent in (
-        (Kind.HARD, HARD_PATHS, HARD_PERCENT),
-        (Kind.SOFT, SOFT_PATHS, level - HARD_PERCENT),
+        (TaskKind.HARD, HARD_PATHS, HARD_PERCENT),
+        (TaskKind.SOFT, SOFT_PATHS, level - HARD_PERCENT),
     ):
         routes = [
             [str(node) for node in random.permutation(NODES)[: random.integers(1, 4)]]
@@ -108,7 +102,7 @@ def random_paths(level: int, random: np.random.Generator) -> list[Path]:
                 )
                 for node in route
             )
-            paths.append(Path(name=f"{kind.value}{number}", kind=kind, gap=gap, stages=stages))
+            paths.append(NodePath(name=f"{kind.value}{number}", kind=kind, gap=gap, stages=stages))
     return paths
 
 
@@ -141,7 +135,7 @@ def _run(
     level: int,
     trial: int,
     name: str,
-    paths: Sequence[Path],
+    paths: Sequence[NodePath],
     jobs: Sequence[tuple[int, int, tuple[int, ...]]],
     admission: CountingAdmission | FirstNodeOnly,
 ) -> list[NodeRow]:

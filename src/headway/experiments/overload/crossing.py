@@ -15,22 +15,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headway.compile import compile_query
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
+from headway.compiler import compile_query
 from headway.model.expression import Column, Sql
-from headway.model.operators import Input, Map
-from headway.model.operators.base import ONLY_PORT
+from headway.model.operators import ONLY_PORT, Input, Map
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost, Rate
 from headway.model.query import Criticality, Output, Query
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.vehicle import Vehicle
 from headway.runtime.engine import Engine, RunResult
 from headway.runtime.happenings import Arrival
 from headway.runtime.reserving.kernel import FULL_UP
-from headway.schedule.overload.from_plan import operator_paths
-from headway.sources.recordings import read_recording
-from headway.sources.scan import scan_recording
+from headway.schedule.overload.plan_paths import operator_paths
+from headway.sources.recordings import read_recording, scan_recording
 
 LOADS = (50, 100, 150, 200)
 POLICIES = ("s-edf", "op-edf", "rate-monotonic", "er-edf", "cbs", "rop-edf-1", "rop-edf-2")

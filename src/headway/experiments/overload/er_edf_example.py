@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from headway.model.taskset import FULL, Kind, OverloadTask, Range, TaskSet
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import FULL, OverloadTask, Range, TaskKind, TaskSet
 from headway.schedule.overload import Release
-from headway.schedule.overload.releases import in_order
+from headway.schedule.overload.simulate import in_order
 
 UNIT = MILLISECOND
 DURATION = 24 * UNIT
 TABLE_1 = {
-    "H1": (Kind.HARD, 12, 20, 25),
-    "S1": (Kind.SOFT, 10, 30, 40),
-    "S2": (Kind.SOFT, 10, 20, 30),
-    "S3": (Kind.SOFT, 10, 30, 50),
+    "H1": (TaskKind.HARD, 12, 20, 25),
+    "S1": (TaskKind.SOFT, 10, 30, 40),
+    "S2": (TaskKind.SOFT, 10, 20, 30),
+    "S3": (TaskKind.SOFT, 10, 30, 50),
 }
 """task -> (kind, period and deadline in ms, average and peak utilisation in %)"""
 APERIODIC = ("S3",)

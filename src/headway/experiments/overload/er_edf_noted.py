@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from headway.schedule.online.er_edf import EnhancedReservationEdf, SharedCapacity
-from headway.schedule.online.reservation import Job, TaskFacts
+from headway.schedule.online.reservation import ReservedJob, TaskFacts
 
 
 class Admission(NamedTuple):
@@ -31,7 +31,7 @@ class NotingCapacity(SharedCapacity):
         self.notes: list[Admission] = []
         self._holding: Counter[int] = Counter()
 
-    def admit(self, job: Job) -> bool:
+    def admit(self, job: ReservedJob) -> bool:
         left, doubled = self.capacity, any(count > 1 for count in self._holding.values())
         admitted = super().admit(job)
         self._holding[job.task] += admitted
@@ -39,7 +39,7 @@ class NotingCapacity(SharedCapacity):
         self.notes.append(Admission(job.release, hard, left, admitted, doubled))
         return admitted
 
-    def on_complete(self, job: Job, now: int) -> Job | None:
+    def on_complete(self, job: ReservedJob, now: int) -> ReservedJob | None:
         self._holding[job.task] -= 1
         return super().on_complete(job, now)
 

@@ -17,8 +17,8 @@ from statistics import fmean
 import numpy as np
 
 from headway.experiments.overload.trials import Row, run_trials
-from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 
 LEVELS = (100, 110, 120, 130)
 POLICIES = ("er-edf", "rop-edf-1", "rop-edf-2")
@@ -50,7 +50,7 @@ def _task(index: int, deadline: int, use: int, *, sporadic: bool) -> OverloadTas
     hard = index < HARD
     return OverloadTask(
         name=f"H{index + 1}" if hard else f"S{index + 1 - HARD}",
-        kind=Kind.HARD if hard else Kind.SOFT,
+        kind=TaskKind.HARD if hard else TaskKind.SOFT,
         period=deadline * MILLISECOND,
         deadline=deadline * MILLISECOND,
         utilisation=Constant(use),

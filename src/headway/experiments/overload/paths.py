@@ -15,9 +15,9 @@ from headway.errors import InputError, Problem
 from headway.experiments.overload.trials import Row, generator
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskSet
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload import Happening, Record, Release, simulate
-from headway.schedule.overload.distributed import Admission, Path
-from headway.schedule.overload.releases import release_order
+from headway.schedule.overload import Happening, Release, TrialRecord, simulate
+from headway.schedule.overload.across_nodes import Admission, NodePath
+from headway.schedule.overload.simulate import release_order
 
 END_TO_END, EVERYBODY = "rop-edf-1", "op-edf"
 KNOWN = (END_TO_END, EVERYBODY)
@@ -31,7 +31,7 @@ class NodeTrial:
     """What one node did, as a task set of the stages there."""
 
     task_set: TaskSet
-    record: Record
+    record: TrialRecord
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def check_policies(policies: Sequence[str]) -> None:
 
 
 def draw_path_jobs(
-    paths: Sequence[Path], duration: int, random: np.random.Generator
+    paths: Sequence[NodePath], duration: int, random: np.random.Generator
 ) -> list[PathRelease]:
     """Every path as often as it may, from a drawn time within its first gap on."""
     found = [
@@ -64,7 +64,7 @@ def draw_path_jobs(
 
 
 def run_path_trial(
-    paths: Sequence[Path], jobs: Sequence[PathRelease], policy: str, duration: int
+    paths: Sequence[NodePath], jobs: Sequence[PathRelease], policy: str, duration: int
 ) -> PathTrial:
     """TaskSetError when the hard paths of a node do not fit, where that is asked."""
     admission = Admission(paths) if policy == END_TO_END else None
@@ -101,7 +101,7 @@ def run_path_trial(
     order = release_order(tasks)
     for node, here in stages.items():
         here.sort(key=lambda one: order(one[0]))
-        record, on_node = Record(), TaskSet(name=node, tasks=tasks)
+        record, on_node = TrialRecord(), TaskSet(name=node, tasks=tasks)
         edf = overload_policy_named(EVERYBODY)
         simulate(on_node, [one for one, _ in here], edf, duration, record)
         in_time = {number for what, _, _, number in record.events if what is Happening.COMPLETED}
@@ -119,7 +119,7 @@ def run_path_trial(
 
 
 def run_path_trials(
-    paths_at: Callable[[int], Sequence[Path]],
+    paths_at: Callable[[int], Sequence[NodePath]],
     *,
     loads: Sequence[int],
     trials: int,

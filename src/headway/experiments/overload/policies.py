@@ -11,8 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.experiments.overload.trials import Row, run_trials
-from headway.model.taskset import FULL, Constant, Kind, OverloadTask, Range, TaskSet, Utilisation
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import (
+    FULL,
+    Constant,
+    OverloadTask,
+    Range,
+    TaskKind,
+    TaskSet,
+    Utilisation,
+)
 
 LEVELS = (100, 110, 120, 130)
 POLICIES = ("op-edf", "rop-edf-1", "rop-edf-2")
@@ -20,11 +28,11 @@ SETS = 10
 DURATION = 20_000 * MILLISECOND
 _ONE = FULL // 100
 _TASKS = {
-    "H1": (Kind.HARD, 90, 25),
-    "H2": (Kind.HARD, 100, 16),
-    "S1": (Kind.SOFT, 200, 26),
-    "S2": (Kind.SOFT, 150, 18),
-    "S3": (Kind.SOFT, 100, 15),
+    "H1": (TaskKind.HARD, 90, 25),
+    "H2": (TaskKind.HARD, 100, 16),
+    "S1": (TaskKind.SOFT, 200, 26),
+    "S2": (TaskKind.SOFT, 150, 18),
+    "S3": (TaskKind.SOFT, 100, 15),
 }
 _GAUSSIAN = {
     100: {},

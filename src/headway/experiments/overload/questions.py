@@ -17,11 +17,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headway.model.taskset import FULL, Constant, Distribution, Kind, OverloadTask, Range, TaskSet
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import (
+    FULL,
+    Constant,
+    Distribution,
+    OverloadTask,
+    Range,
+    TaskKind,
+    TaskSet,
+)
 from headway.schedule.online.reservation import ReservationPolicy
 from headway.schedule.overload import Release, draw_releases, simulate
-from headway.schedule.overload.releases import in_order
+from headway.schedule.overload.simulate import in_order
 
 QUESTIONS = {
     "below": "hard guarantee below overload",
@@ -58,7 +66,10 @@ def task_set(question: str, number: int, seed: int) -> TaskSet:
     random = np.random.default_rng([seed, list(QUESTIONS).index(question), number])
     load = _load(question, random)
     tasks: list[OverloadTask] = []
-    for kind, total, few, many in ((Kind.HARD, load.hard, 2, 4), (Kind.SOFT, load.soft, 3, 6)):
+    for kind, total, few, many in (
+        (TaskKind.HARD, load.hard, 2, 4),
+        (TaskKind.SOFT, load.soft, 3, 6),
+    ):
         count = int(random.integers(few, many + 1))
         parts = random.dirichlet(np.full(count, 2.0)) * total * FULL
         for place, part in enumerate(parts, start=1):
@@ -71,7 +82,7 @@ def task_set(question: str, number: int, seed: int) -> TaskSet:
                     period=(period := int(random.integers(10, 101)) * MILLISECOND),
                     deadline=period,
                     utilisation=Constant(use)
-                    if kind is Kind.HARD or load.swing == 1
+                    if kind is TaskKind.HARD or load.swing == 1
                     else Range(max(1, low), high, use, Distribution.UNIFORM),
                     sporadic=bool(random.random() < 0.5),
                 )
@@ -115,7 +126,7 @@ def counterexample() -> tuple[TaskSet, list[Release]]:
     tasks = tuple(
         OverloadTask(
             name=name,
-            kind=Kind.HARD if name == "H" else Kind.SOFT,
+            kind=TaskKind.HARD if name == "H" else TaskKind.SOFT,
             period=20 * unit,
             deadline=deadline,
             utilisation=Constant(half),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from headway.model.taskset import TaskSet
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload import Record, draw_releases, simulate
+from headway.schedule.overload import TrialRecord, draw_releases, simulate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,9 +73,9 @@ def run_trial(
 
 def record_trial(
     task_set: TaskSet, *, load: int, trial: int, policy: str, duration: int, seed: int
-) -> Record:
+) -> TrialRecord:
     """The same trial again, with everything that happened."""
-    record = Record()
+    record = TrialRecord()
     releases = draw_releases(task_set, duration, generator(seed, load, trial))
     simulate(task_set, releases, overload_policy_named(policy), duration, record)
     return record

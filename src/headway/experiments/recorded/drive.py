@@ -15,21 +15,21 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.errors import DataError, Place, PlacementError, Problem
 from headway.experiments.collision.application import Application, example
 from headway.experiments.recorded.segment import can_log_of, dbc_of
 from headway.files import load_query, load_vehicle
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.model.schema import Schema
-from headway.model.time import MICROSECOND
 from headway.model.user_operator import Row
 from headway.runtime.engine import Engine, RunResult
 from headway.runtime.kernel import Arrival
 from headway.sources.comma2k19 import load_radar, load_segment
+from headway.sources.parquet_file import StreamWriter
 from headway.sources.recordings import read_recording
-from headway.sources.writing import StreamWriter
 
 RADAR_CAN = """log: {log}
 dbc: {dbc}

@@ -11,8 +11,8 @@ from headway.fusion.operator import SINGLE_OBJECT
 from headway.fusion.own_vehicle import OwnVehicleFusion
 from headway.fusion.state import FilterState
 from headway.model.operators import Parameter
+from headway.model.quantities import SECOND
 from headway.model.schema import schema
-from headway.model.time import SECOND
 from headway.model.user_operator import OperatorContext, Row
 from headway.sources.comma2k19 import Gnss, Segment
 

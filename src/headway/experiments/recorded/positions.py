@@ -15,7 +15,7 @@ import numpy as np
 from headway.errors import DataError, Problem
 from headway.experiments.recorded.fusion import arrivals, fused, operator
 from headway.fusion.state import FilterState
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.sources.comma2k19 import Segment, Times
 from headway.sources.geodesy import Array
 

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from headway.errors import EnvironmentMissing, FileError, InputError, Place, Problem
-from headway.sources.can_logs import ARRAYS, needed
+from headway.sources.can_log import ARRAYS, needed
 
 SEGMENT_VARIABLE = "HEADWAY_COMMA2K19"
 CAN_LOG = "processed_log/CAN/raw_can"

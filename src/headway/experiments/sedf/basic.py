@@ -29,22 +29,19 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from headway.compile import compile_query
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
+from headway.compiler import compile_query
 from headway.model.operators import Input, Map
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.vehicle import Node, Vehicle
 from headway.runtime.engine import Engine
 from headway.runtime.kernel import Arrival
 from headway.runtime.program import tasks_for
 from headway.schedule.online import Policy, policy_named
 from headway.schedule.online.policy import KeyFunction, UnitFacts
-from headway.schedule.online.s_edf import StreamEdf
-from headway.schedule.online.s_edf_primitive import PrimitiveStreamEdf
+from headway.schedule.online.s_edf import PrimitiveStreamEdf, StreamEdf
 
 POLICIES = ("s-edf", "s-edf-primitive", "fifo+", "mc+", "pcs")
 OPERATOR_COST = 100 * MICROSECOND

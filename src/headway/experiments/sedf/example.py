@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from headway.compile import compile_query
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
+from headway.compiler import compile_query
 from headway.model.operators import Input, Map, Operator, UserDefined
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND, MILLISECOND
 from headway.model.user_operator import Row, UserOperator
 from headway.model.vehicle import Node, Vehicle
 from headway.runtime.kernel import Arrival

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headway.compile import compile_query
-from headway.model.arrival import Rate
-from headway.model.cost import Cost
+from headway.compiler import compile_query
 from headway.model.operators import Input, Map, Operator
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
-from headway.model.time import MICROSECOND
 from headway.model.vehicle import Node, Vehicle
 from headway.runtime.kernel import Arrival
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headway.compile.judge.batches import batch_budget
+from headway.compiler.latency.verdict import batch_budget
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, beyond
 from headway.experiments.rows import Sample, sample, values, where, whole
 from headway.experiments.sedf.random_trains import Train, plan_of
 from headway.experiments.study import Cell, Paper, Row, Study
-from headway.model.arrival import Rate
 from headway.model.plan import Plan
-from headway.model.time import MICROSECOND, MILLISECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND, Rate
 from headway.model.vehicle import Node
 from headway.runtime.engine import Engine
 from headway.runtime.kernel import Arrival

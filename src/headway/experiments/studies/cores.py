@@ -18,8 +18,7 @@ from headway.experiments.findings import (
 from headway.experiments.rows import Sample, number, sample, values, where, whole
 from headway.experiments.sedf.random_trains import Train, arrivals_at_load, plan_of
 from headway.experiments.study import Cell, Paper, Row, Study
-from headway.model.arrival import Rate
-from headway.model.time import MICROSECOND, MILLISECOND, SECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Rate
 from headway.model.vehicle import Node
 from headway.runtime.engine import Engine
 

@@ -9,9 +9,9 @@ from headway.experiments.overload import er_edf_example as example
 from headway.experiments.overload.er_edf_noted import NotedErEdf
 from headway.experiments.rows import flag, number, text, where
 from headway.experiments.study import Cell, Paper, Row, Study
-from headway.model.taskset import FULL, Kind
+from headway.model.taskset import FULL, TaskKind
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload import Happening, Record, simulate
+from headway.schedule.overload import Happening, TrialRecord, simulate
 
 POLICIES = {
     "er-edf": "ER-EDF", "rop-edf-1": "ROP-EDF, policy 1", "rop-edf-2": "ROP-EDF, policy 2",
@@ -28,7 +28,7 @@ def run(cell: Cell) -> list[Row]:
     name = text(cell, "policy")
     noted = NotedErEdf()
     policy = noted if name == noted.name else overload_policy_named(name)
-    record = Record()
+    record = TrialRecord()
     simulate(example.task_set(), example.releases(), policy, example.DURATION, record)
     tasks = list(example.TABLE_1)
     rows: list[Row] = [
@@ -117,7 +117,7 @@ def _rejected(rows: Sequence[Row]) -> Claim:
 
 
 def _hard(rows: Sequence[Row]) -> Claim:
-    hard = {task for task, (kind, *_) in example.TABLE_1.items() if kind is Kind.HARD}
+    hard = {task for task, (kind, *_) in example.TABLE_1.items() if kind is TaskKind.HARD}
     refused = {
         policy: [one for one in _happened(rows, policy, Happening.REJECTED) if one[0] in hard]
         for policy in POLICIES

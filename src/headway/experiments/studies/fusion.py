@@ -18,7 +18,7 @@ from headway.experiments.findings import (
 from headway.experiments.rows import number, values, where, whole
 from headway.experiments.straight_line import fitted
 from headway.experiments.study import Cell, Paper, Row, Study
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 
 TABLE_2 = {"type 1": 1.84, "type 2": 11.0}
 """ms, at fusion number 1"""

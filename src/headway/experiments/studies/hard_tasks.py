@@ -11,7 +11,7 @@ from headway.experiments.overload.rows import POLICY_NAMES, kept, trials
 from headway.experiments.overload.trials import run_trial
 from headway.experiments.rows import Sample, blocks, sample, whole
 from headway.experiments.study import Cell, Paper, Row, Study
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 
 SEED = 0
 LEVELS = rop_hard_tasks.LEVELS

@@ -19,7 +19,7 @@ from headway.experiments.findings import (
 from headway.experiments.hvlb import example
 from headway.experiments.rows import number, text, where
 from headway.experiments.study import Cell, Paper, Row, Study
-from headway.model.static_schedule import Schedule
+from headway.model.static_network import Schedule
 from headway.schedule.static import ALGORITHMS, GridAlpha, Result
 
 NAMES = {"hsv-cc": "HSV_CC", "hvlb-cc-a": "HVLB_CC (A)", "hvlb-cc-b": "HVLB_CC (B)"}

@@ -28,7 +28,7 @@ from headway.experiments.recorded.rows import FIGURE, FUSED_VIEW, POLICIES, RADA
 from headway.experiments.recorded.segment import lacks, recording, segment_of
 from headway.experiments.rows import number, text, whole
 from headway.experiments.study import Cell, Paper, Row, Study
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.sources.comma2k19 import load_segment
 
 RATES = (10.0, 5.0, 2.0, 1.5, 1.25, 1.0, 0.8, 0.7)

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from headway.compile import compile_query
+from headway.compiler import compile_query
 from headway.experiments import aedsms_tables as printed
 from headway.experiments.collision.application import application
 from headway.experiments.findings import NO_REASON, Claim, Findings, Grid, beyond, numbers
 from headway.experiments.rows import number, text, where
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.model.plan import Plan
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.model.vehicle import Node, Vehicle
 
 PAPER, FREE, ONE = "three nodes", "three nodes, nothing pinned", "one node"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import FileError, HeadwayError, Problem
-from headway.model.time import DURATION_FORM, MILLISECOND, parse_duration
+from headway.model.quantities import DURATION_FORM, MILLISECOND, parse_duration
 from headway.runtime.distributed.liveness import Timing
 from headway.runtime.distributed.node import NodeProcess, Settings
 from headway.runtime.distributed.node_outputs import FORMATS

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from headway.errors import FileError, HeadwayError, Problem
-from headway.model.time import MILLISECOND
+from headway.model.quantities import MILLISECOND
 from headway.runtime.distributed.events import read_events
 
 DEPLOYMENT = "deployment.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from headway.model.time import MILLISECOND, SECOND
+from headway.model.quantities import MILLISECOND, SECOND
 from headway.runtime.distributed.events import EventLog
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headway.model.time import MICROSECOND, MILLISECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.runtime.clock import MonotonicClock, Pace
 from headway.runtime.distributed.events import EventLog
 from headway.runtime.distributed.liveness import Timing

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Output
 from headway.model.schema import DataType, Field, Schema
-from headway.model.time import MICROSECOND
 from headway.runtime.operators.base import Row
 
 
@@ -52,7 +52,7 @@ class Parquet:
     process that is killed leaves none, and one that is started again only its own."""
 
     def __init__(self, path: Path, schema: Schema, append: bool) -> None:
-        from headway.sources.writing import StreamWriter
+        from headway.sources.parquet_file import StreamWriter
 
         added = {
             "completed_ns": DataType.BIGINT,

@@ -8,8 +8,8 @@ from typing import Any
 
 from headway.expressions import Scope, check, compile_aggregates
 from headway.model.operators import Aggregate
+from headway.model.quantities import MICROSECOND
 from headway.model.schema import Schema
-from headway.model.time import MICROSECOND
 from headway.runtime.operators.base import (
     MARKED_LATE,
     DropKind,

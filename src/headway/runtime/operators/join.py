@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from headway.expressions import Scope, check, compile_condition, compile_values
 from headway.model.operators import Join
+from headway.model.quantities import MICROSECOND
 from headway.model.schema import DataType, Schema
-from headway.model.time import MICROSECOND
 from headway.runtime.operators.base import (
     MARKED_LATE,
     DropKind,

@@ -7,10 +7,10 @@ from headway.runtime.reserving.path_tasks import PathTasks, Place
 from headway.runtime.units import Unit
 from headway.schedule.online.reservation import (
     UNLIMITED,
-    Job,
+    JobState,
     Ledger,
     ReservationPolicy,
-    State,
+    ReservedJob,
     Used,
 )
 
@@ -18,7 +18,7 @@ Key = tuple[int, int]
 """(0: ready, 1: overrun; deadline), as the engine orders jobs"""
 
 
-class PathJob(Job):
+class PathJob(ReservedJob):
     """A tuple on an operator path of one node."""
 
     __slots__ = ("ledger", "pending", "place")
@@ -65,7 +65,7 @@ class Books:
         ledger.returns_until(now)
         if not ledger.admit(job):
             return None
-        job.state = State.READY
+        job.state = JobState.READY
         job.pending = 1
         return job
 
@@ -75,7 +75,7 @@ class Books:
         job.pending -= 1
         if job.pending:
             return None
-        job.state = State.DORMANT
+        job.state = JobState.DORMANT
         following = job.ledger.on_complete(job, now)
         assert following is None or isinstance(following, PathJob)
         return following
@@ -86,7 +86,7 @@ class Books:
 
 def key_of(job: PathJob, deadline: int) -> Key:
     """How a train of a job is ordered; ``deadline`` is the train's own."""
-    if job.state is State.OVERRUN:
+    if job.state is JobState.OVERRUN:
         return 1, job.deadline
     return 0, job.due if job.ledger.moves else deadline
 
@@ -95,12 +95,12 @@ def spends(job: PathJob, time: int, *, others: bool) -> bool:
     """Before an operator that takes ``time``: whether the job has overrun now. An operator that
     the budget does not hold to its end is not begun while another job is ready."""
     ledger = job.ledger
-    if job.state is State.OVERRUN or job.budget >= time or not ledger.overloaded:
+    if job.state is JobState.OVERRUN or job.budget >= time or not ledger.overloaded:
         return False
     if not others and ledger.alone(job):
         return False
     while job.budget < time:
         if ledger.used(job) is Used.OVERRUN:
-            job.state = State.OVERRUN
+            job.state = JobState.OVERRUN
             return True
     return False

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from heapq import heappush
 from typing import Any
 
-from headway.compile.judge.soft_room import needed_by_hard
+from headway.compiler.latency.soft_room import needed_by_hard
 from headway.model.plan import Plan
 from headway.runtime.kernel import Kernel
 from headway.runtime.operators.base import DropKind, Dropped, Row

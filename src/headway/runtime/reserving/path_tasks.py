@@ -1,6 +1,6 @@
 """Which task a tuple's job belongs to, and how much work it brings (ROP-EDF figure 3).
 
-Tasks are the operator paths of :mod:`headway.schedule.overload.from_plan`. A tuple that comes to a
+Tasks are the operator paths of :mod:`headway.schedule.overload.plan_paths`. A tuple that comes to a
 path on a node is a job there, and stays the same job through the trains of that path on the node.
 (a) Operators in a row are one train. (b) A train behind several sources belongs to the path of the
 source that its tuple came from. (c) Behind a branch the key path goes on with the job; each other
@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.compile.judge.jobs import most_outputs, work_of
-from headway.compile.judge.soft_room import soft_rooms
-from headway.compile.load import gathers
+from headway.compiler.latency.jobs import most_outputs, work_of
+from headway.compiler.latency.soft_room import soft_rooms
+from headway.compiler.utilisation import gathers
 from headway.model.operators import Join
 from headway.model.plan import Plan
-from headway.model.taskset import FULL, Kind
+from headway.model.taskset import FULL, TaskKind
 from headway.runtime.units import Program, Unit
 from headway.schedule.online.reservation import TaskFacts
-from headway.schedule.overload.from_plan import (
+from headway.schedule.overload.plan_paths import (
     BEYOND,
     OperatorPath,
+    check_nodes,
     operator_paths,
     task_sets_of,
 )
-from headway.schedule.overload.plan_paths import check_nodes
 from headway.schedule.overload.simulate import facts_of
 
 
@@ -85,7 +85,7 @@ class PathTasks:
                 continue
             for source in graph.sources_before(unit.operators[0]):
                 path = owner[unit.operators[0], source]
-                hard = path.kind is Kind.HARD
+                hard = path.kind is TaskKind.HARD
                 number = self._number(unit.node, path)
                 place = Place(unit.node, number, hard, stages[unit.operators[0]])
                 self._places[unit.index, source] = place
@@ -97,7 +97,7 @@ class PathTasks:
         facts = self.facts.setdefault(node, [])
         names = [task.name for task in facts]
         if path.name not in names:
-            hard = path.kind is Kind.HARD
+            hard = path.kind is TaskKind.HARD
             facts.append(TaskFacts(path.name, hard, path.window, path.window, 0, 0))
             return len(names)
         return names.index(path.name)

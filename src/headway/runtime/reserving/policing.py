@@ -7,11 +7,10 @@ far as neither they nor what follows them sends anything over a bus: there nothi
 
 from __future__ import annotations
 
-from headway.compile.judge.soft_room import is_soft
-from headway.model.arrival import ArrivalCurve, Rate
+from headway.compiler.latency.soft_room import is_soft
 from headway.model.graph import Graph
+from headway.model.quantities import ArrivalCurve, Rate, format_duration
 from headway.model.query import Criticality
-from headway.model.time import format_duration
 from headway.runtime.units import Program, Unit
 from headway.runtime.wires import Wire
 

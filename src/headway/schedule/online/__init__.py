@@ -19,8 +19,7 @@ from headway.schedule.online.rop_edf import (
     ReservedEdf1,
     ReservedEdf2,
 )
-from headway.schedule.online.s_edf import StreamEdf
-from headway.schedule.online.s_edf_primitive import PrimitiveStreamEdf
+from headway.schedule.online.s_edf import PrimitiveStreamEdf, StreamEdf
 from headway.schedule.online.static_schedule import StaticSchedule
 
 POLICIES: dict[str, type[Policy]] = {

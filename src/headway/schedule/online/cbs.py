@@ -9,9 +9,9 @@ from headway.model.taskset import FULL
 from headway.schedule.online.reservation import (
     UNLIMITED,
     WAITING,
-    Job,
     Ledger,
     ReservationPolicy,
+    ReservedJob,
     TaskFacts,
     Used,
 )
@@ -41,10 +41,10 @@ class Servers(Ledger):
         ]
         self._left = [0] * len(self.tasks)
         self._due = [0] * len(self.tasks)
-        self._waiting: list[deque[Job]] = [deque() for _ in self.tasks]
+        self._waiting: list[deque[ReservedJob]] = [deque() for _ in self.tasks]
         self._busy = [False] * len(self.tasks)
 
-    def admit(self, job: Job) -> bool:
+    def admit(self, job: ReservedJob) -> bool:
         task = job.task
         if self.tasks[task].hard:
             return True
@@ -59,23 +59,23 @@ class Servers(Ledger):
             job.due = WAITING
         return True
 
-    def _serve(self, job: Job) -> None:
+    def _serve(self, job: ReservedJob) -> None:
         if self._bandwidth[job.task] < LEAST:
             job.due, job.budget = UNLIMITED, UNLIMITED
         else:
             job.due, job.budget = self._due[job.task], self._left[job.task]
 
-    def alone(self, job: Job) -> bool:
+    def alone(self, job: ReservedJob) -> bool:
         return False
 
-    def used(self, job: Job) -> Used:
+    def used(self, job: ReservedJob) -> Used:
         task = job.task
         self._due[task] = job.due + self.tasks[task].period
         job.due = self._due[task]
         job.budget += self._full[task]  # an operator longer than a budget waits for several
         return Used.LATER
 
-    def on_complete(self, job: Job, now: int) -> Job | None:
+    def on_complete(self, job: ReservedJob, now: int) -> ReservedJob | None:
         task = job.task
         if self.tasks[task].hard:
             return None

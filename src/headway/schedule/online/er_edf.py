@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.model.taskset import FULL
-from headway.schedule.online.reservation import Job, Ledger, ReservationPolicy, TaskFacts
+from headway.schedule.online.reservation import Ledger, ReservationPolicy, ReservedJob, TaskFacts
 
 
 class SharedCapacity(Ledger):
@@ -21,11 +21,11 @@ class SharedCapacity(Ledger):
         # the admitted ones have a peak of 95 % and all tasks one of 145 %.
         self.overloaded = sum(task.peak for task in self.tasks) + overhead > FULL
 
-    def share(self, job: Job) -> int:
+    def share(self, job: ReservedJob) -> int:
         """What a job asks for."""
         return self._share[job.task]
 
-    def admit(self, job: Job) -> bool:
+    def admit(self, job: ReservedJob) -> bool:
         share = self.share(job)
         if share > self.capacity:
             return False
@@ -34,10 +34,10 @@ class SharedCapacity(Ledger):
         job.budget = self.budget(job)
         return True
 
-    def budget(self, job: Job) -> int:
+    def budget(self, job: ReservedJob) -> int:
         return job.window * job.held // FULL
 
-    def on_complete(self, job: Job, now: int) -> Job | None:
+    def on_complete(self, job: ReservedJob, now: int) -> ReservedJob | None:
         self.capacity += job.held
         job.held = 0
         return None
@@ -50,7 +50,7 @@ class SharedByTuples(SharedCapacity):
         super().__init__(tasks, overhead)
         self.overloaded = True  # how many come is not known before
 
-    def share(self, job: Job) -> int:
+    def share(self, job: ReservedJob) -> int:
         return job.utilisation
 
 

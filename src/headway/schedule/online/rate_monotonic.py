@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headway.errors import InputError, Problem
 from headway.schedule.online.policy import KeyFunction, UnitFacts
-from headway.schedule.online.reservation import Job, Ledger, ReservationPolicy, TaskFacts
+from headway.schedule.online.reservation import Ledger, ReservationPolicy, ReservedJob, TaskFacts
 
 
 class PeriodOrder(Ledger):
@@ -17,7 +17,7 @@ class PeriodOrder(Ledger):
         order = sorted(range(len(self.tasks)), key=lambda task: (self.tasks[task].period, task))
         self._rank = {task: rank for rank, task in enumerate(order)}
 
-    def admit(self, job: Job) -> bool:
+    def admit(self, job: ReservedJob) -> bool:
         job.due = self._rank[job.task]
         return True
 

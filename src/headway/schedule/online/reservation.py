@@ -2,7 +2,8 @@
 
 The order of ready jobs is still :meth:`Policy.key`. For a run the policy opens a :class:`Ledger`,
 which the kernel tells of every release and completion and asks what a used up budget means. Both
-the task-set kernel (:mod:`headway.schedule.overload`) and the vehicle engine use it."""
+the task-set kernel (:mod:`headway.schedule.overload`) and the vehicle engine use it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ WAITING = -UNLIMITED
 """in place of a deadline: the job waits for another of its task"""
 
 
-class State(IntEnum):
+class JobState(IntEnum):
     """States of a job's task (ROP-EDF figure 4)."""
 
     DORMANT = 0
@@ -49,7 +50,7 @@ class TaskFacts:
     peak: int
 
 
-class Job:
+class ReservedJob:
     """One release: J_ti. ``left`` is what it still has to run, ``budget`` what it still may."""
 
     __slots__ = (
@@ -71,7 +72,7 @@ class Job:
         self.budget = UNLIMITED
         self.held = 0
         """what it has reserved, in millionths"""
-        self.state = State.DORMANT
+        self.state = JobState.DORMANT
 
     @property
     def window(self) -> int:
@@ -96,32 +97,32 @@ class Ledger:
         self.overhead = overhead
         """the paper's α"""
 
-    def admit(self, job: Job) -> bool:
+    def admit(self, job: ReservedJob) -> bool:
         """Reserves for a released job and sets its budget; False rejects it."""
         return True
 
-    def budget(self, job: Job) -> int:
+    def budget(self, job: ReservedJob) -> int:
         """The processor time it may use while others are ready: Φ."""
         return UNLIMITED
 
-    def alone(self, job: Job) -> bool:
+    def alone(self, job: ReservedJob) -> bool:
         """Whether a job whose budget is used up goes on as long as no other is ready."""
         return job.utilisation < FULL - self.overhead
 
-    def used(self, job: Job) -> Used:
+    def used(self, job: ReservedJob) -> Used:
         return Used.OVERRUN
 
-    def on_complete(self, job: Job, now: int) -> Job | None:
+    def on_complete(self, job: ReservedJob, now: int) -> ReservedJob | None:
         """Returns what the job held; gives a job of the same task that was waiting for it."""
         return None
 
     def returns_until(self, now: int) -> None:
         """Takes back reservations that end by ``now``."""
 
-    def missed(self, job: Job, late: bool) -> None:
+    def missed(self, job: ReservedJob, late: bool) -> None:
         """A job was rejected or has ended, late or not."""
 
-    def turn(self, job: Job) -> float:
+    def turn(self, job: ReservedJob) -> float:
         """Among releases of one instant with one deadline the least goes first."""
         return 0.0
 

@@ -1,8 +1,11 @@
-"""S-EDF with operator trains (S-EDF section 5.4)."""
+"""S-EDF: earliest deadline first over operator trains, and over single operators."""
 
 from __future__ import annotations
 
 from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
+
+# ------------------------------------------------------------
+# S-EDF with operator trains (S-EDF section 5.4).
 
 
 class StreamEdf(Policy):
@@ -18,3 +21,17 @@ class StreamEdf(Policy):
     def key(self, unit: UnitFacts) -> KeyFunction:
         deadline = unit.deadline
         return lambda timestamp, root: timestamp + deadline
+
+
+# ------------------------------------------------------------
+# Primitive S-EDF: every operator by itself (S-EDF section 5.3).
+
+
+class PrimitiveStreamEdf(StreamEdf):
+    """Always runs the (tuple, operator) with the earliest absolute deadline."""
+
+    name = "s-edf-primitive"
+    summary = "earliest deadline first over single operators"
+    paper = "S-EDF, section 5.3"
+    fuse = False
+    preemptive = False

@@ -1,29 +1,167 @@
-"""One processor, fully preemptive, in virtual time: jobs by earliest deadline within their budgets.
-
-Algorithm 3 of the paper without its step by time units: between two releases nothing can happen but
-that a job completes or has used its budget, so the kernel jumps from one to the next. The work is
-O(log n) a job. At one instant completions come first, then releases in order of deadline."""
+"""Task sets on one processor in virtual time: releases, the run itself, what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from heapq import heappop, heappush, heapreplace
+from typing import NamedTuple
 
-from headway.model.taskset import OverloadTask, TaskSet, check_hard_load
+import numpy as np
+
+from headway.model.taskset import FULL, OverloadTask, TaskSet, check_hard_load
 from headway.schedule.online.reservation import (
     WAITING,
-    Job,
+    JobState,
     Ledger,
     ReservationPolicy,
-    State,
+    ReservedJob,
     TaskFacts,
     Used,
 )
-from headway.schedule.overload.outcome import Outcome, TaskOutcome
-from headway.schedule.overload.record import Happening, Record
-from headway.schedule.overload.releases import Release
 
-Entry = tuple[int, int, int, Job]
+# ------------------------------------------------------------
+# What a trial of a task set gave, by task.
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutcome:
+    """Counts of the jobs whose deadline lies within the trial."""
+
+    name: str
+    hard: bool
+    jobs: int
+    rejected: int
+    late: int
+    """admitted but not finished in time"""
+
+    @property
+    def misses(self) -> int:
+        return self.rejected + self.late
+
+    @property
+    def miss_ratio(self) -> float:
+        """DMR (equation 4)"""
+        return self.misses / self.jobs if self.jobs else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a trial gave."""
+
+    tasks: tuple[TaskOutcome, ...]
+    busy: int
+    """time that the processor worked (ns)"""
+
+    @property
+    def hard_misses(self) -> int:
+        return sum(task.misses for task in self.tasks if task.hard)
+
+
+# ------------------------------------------------------------
+# What happened in one trial: who ran when, and every change of state.
+
+
+class Happening(StrEnum):
+    RELEASED = "released"
+    REJECTED = "rejected"
+    OVERRUN = "overrun"
+    REPLENISHED = "replenished"
+    COMPLETED = "completed"
+    MISSED = "missed"
+
+
+class Run(NamedTuple):
+    """A job on the processor; ``spare``: it had overrun and nothing was ready."""
+
+    task: int
+    number: int
+    start: int
+    end: int
+    spare: bool
+
+
+@dataclass(slots=True)
+class TrialRecord:
+    """Runs in order of time, each as long as the job was not interrupted, and happenings."""
+
+    runs: list[Run] = field(default_factory=list)
+    events: list[tuple[Happening, int, int, int]] = field(default_factory=list)
+    """(what, time, task, job number)"""
+
+    def ran(self, task: int, number: int, start: int, end: int, spare: bool) -> None:
+        if self.runs:
+            last = self.runs[-1]
+            if (last.number, last.end, last.spare) == (number, start, spare):
+                self.runs[-1] = last._replace(end=end)
+                return
+        self.runs.append(Run(task, number, start, end, spare))
+
+    def add(self, what: Happening, time: int, task: int, number: int) -> None:
+        self.events.append((what, time, task, number))
+
+
+# ------------------------------------------------------------
+# The jobs of a trial, drawn before it runs: every policy meets the same ones.
+
+
+Release = tuple[int, int, int, int, int]
+"""(release time, absolute deadline, task, execution time, utilisation)"""
+
+
+def draw_releases(
+    task_set: TaskSet, duration: int, random: np.random.Generator
+) -> list[Release]:  # fmt: skip
+    """All releases before ``duration`` (ns), in order of admission: by time, then by deadline, then
+    by place in the set, hard tasks first."""
+    drawn: list[Release] = []
+    for index, task in enumerate(task_set.tasks):
+        times = _times(task, duration, random)
+        for time, use in zip(times, task.utilisation.draw(len(times), random), strict=True):
+            execution = max(1, task.deadline * use // FULL)
+            drawn.append((time, time + task.deadline, index, execution, use))
+    return in_order(task_set.tasks, drawn)
+
+
+def in_order(tasks: Sequence[OverloadTask], releases: list[Release]) -> list[Release]:
+    """Releases as admission takes them."""
+    return sorted(releases, key=release_order(tasks))
+
+
+def release_order(tasks: Sequence[OverloadTask]) -> Callable[[Release], tuple[int, ...]]:
+    """The key of :func:`in_order`."""
+    soft = [not task.hard for task in tasks]
+    return lambda one: (one[0], one[1], soft[one[2]], one[2])
+
+
+def _times(task: OverloadTask, duration: int, random: np.random.Generator) -> list[int]:
+    """Periodic tasks begin at 0 (section 2.3); sporadic ones at any time within their first gap."""
+    if not task.sporadic:
+        return list(range(0, duration, task.period))
+    first = int(random.integers(0, task.period))
+    if task.mean_gap is None or task.mean_gap == task.period:
+        return list(range(first, duration, task.period))
+    times, more = [first], task.mean_gap - task.period
+    most = duration // task.period + 1
+    for extra in random.exponential(more, most):
+        times.append(times[-1] + task.period + int(extra))
+        if times[-1] >= duration:
+            break
+    return [time for time in times if time < duration]
+
+
+# ------------------------------------------------------------
+# One processor, fully preemptive, in virtual time: jobs by earliest deadline within their
+# budgets.
+#
+# Algorithm 3 of the paper without its step by time units: between two releases nothing can happen
+# but that a job completes or has used its budget, so the kernel jumps from one to the next. The
+# work is O(log n) a job. At one instant completions come first, then releases in order of
+# deadline.
+
+
+Entry = tuple[int, int, int, ReservedJob]
 
 
 def facts_of(tasks: Sequence[OverloadTask]) -> list[TaskFacts]:
@@ -38,7 +176,7 @@ def simulate(
     releases: Sequence[Release],
     policy: ReservationPolicy,
     duration: int,
-    record: Record | None = None,
+    record: TrialRecord | None = None,
 ) -> Outcome:
     """Runs the releases (see :func:`in_order`) until ``duration``; TaskSetError when the policy
     reserves and the hard tasks do not fit."""
@@ -52,7 +190,11 @@ def simulate(
 
 class _Trial:
     def __init__(
-        self, tasks: Sequence[OverloadTask], ledger: Ledger, duration: int, record: Record | None
+        self,
+        tasks: Sequence[OverloadTask],
+        ledger: Ledger,
+        duration: int,
+        record: TrialRecord | None,
     ) -> None:
         self._tasks = tasks
         self._ledger = ledger
@@ -100,8 +242,8 @@ class _Trial:
                 elif overrun:
                     job = overrun[0][3]
                     time, spare = job.left, True
-                    if job.state == State.OVERRUN:
-                        job.state = State.READY
+                    if job.state == JobState.OVERRUN:
+                        job.state = JobState.READY
                         job.budget = ledger.budget(job)
                         if record is not None:
                             record.add(Happening.REPLENISHED, now, job.task, job.number)
@@ -130,7 +272,7 @@ class _Trial:
         while index < len(releases) and releases[index][0] <= now:
             index += 1
         jobs = [
-            Job(task, release, deadline, left, use, number)
+            ReservedJob(task, release, deadline, left, use, number)
             for number, (release, deadline, task, left, use) in enumerate(
                 releases[first:index], first
             )
@@ -140,7 +282,7 @@ class _Trial:
         for job in jobs:
             task = job.task
             if ledger.admit(job):
-                job.state = State.READY
+                job.state = JobState.READY
                 if job.due != WAITING:
                     heappush(ready, (job.due, self._rank[task], job.number, job))
                 if record is not None:
@@ -151,24 +293,24 @@ class _Trial:
             if record is not None:
                 record.add(Happening.REJECTED, now, task, job.number)
         if ready and self._overrun:
-            self._overrun[0][3].state = State.OVERRUN
+            self._overrun[0][3].state = JobState.OVERRUN
         return index
 
-    def _used(self, job: Job, now: int) -> None:
+    def _used(self, job: ReservedJob, now: int) -> None:
         """The first of the ready jobs has used its budget."""
         ready, rank = self._ready, self._rank[job.task]
         if self._ledger.used(job) is Used.LATER:
             heapreplace(ready, (job.due, rank, job.number, job))
             return
         heappop(ready)
-        job.state = State.OVERRUN
+        job.state = JobState.OVERRUN
         heappush(self._overrun, (job.deadline, rank, job.number, job))
         if self._record is not None:
             self._record.add(Happening.OVERRUN, now, job.task, job.number)
 
-    def _complete(self, job: Job, now: int) -> None:
+    def _complete(self, job: ReservedJob, now: int) -> None:
         late = now > job.deadline
-        job.state = State.DORMANT
+        job.state = JobState.DORMANT
         self._met[job.task] += not late and job.deadline <= self._duration
         if self._record is not None:
             what = Happening.MISSED if late else Happening.COMPLETED

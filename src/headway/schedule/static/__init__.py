@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from headway.errors import InputError, Problem
-from headway.model.static_network import Network
+from headway.model.static_network import ProcessorNetwork
 from headway.model.taskgraph import TaskGraph
 from headway.schedule.static.algorithm import Algorithm
 from headway.schedule.static.cpop import Cpop
@@ -49,7 +49,7 @@ def algorithm_named(name: str) -> Algorithm:
 
 def schedule(
     graph: TaskGraph,
-    network: Network,
+    network: ProcessorNetwork,
     algorithm: str = "hvlb-cc-c",
     options: Options | None = None,
     alpha: AlphaChoice | None = None,

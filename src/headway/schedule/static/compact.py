@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headway.model.static_schedule import LinkSlot, Message, Schedule, TaskSlot
+from headway.model.static_network import LinkSlot, Message, Schedule, TaskSlot
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.timing import Timing
 

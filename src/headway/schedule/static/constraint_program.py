@@ -34,7 +34,7 @@ class Way:
     route: tuple[int, ...]
 
 
-class Program:
+class ConstraintProgram:
     """The variables of the program. Times are in ticks divided by ``grain``, rounded up."""
 
     def __init__(self, model: CpModel, instance: Instance, horizon: int) -> None:

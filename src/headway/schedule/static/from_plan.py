@@ -15,16 +15,21 @@ from fractions import Fraction
 from headway.errors import GraphError, Problem
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
+from headway.model.quantities import SECOND
 from headway.model.routes import architecture_of
-from headway.model.static_network import Link, Network, Processor, Switch, Switching
-from headway.model.static_schedule import Schedule
-from headway.model.taskgraph import Edge, Task, TaskGraph
-from headway.model.time import SECOND
-from headway.model.vehicle import Vehicle
-from headway.model.wire import transfer_time
+from headway.model.static_network import (
+    NetworkLink,
+    Processor,
+    ProcessorNetwork,
+    Schedule,
+    Switch,
+    Switching,
+)
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
+from headway.model.vehicle import Vehicle, transfer_time
 
 
-def graph_of_plan(plan: Plan) -> tuple[TaskGraph, Network]:
+def graph_of_plan(plan: Plan) -> tuple[TaskGraph, ProcessorNetwork]:
     """The query of a plan as a task graph, its vehicle as a network. Where the plan has placed its
     operators does not matter, except for the sources."""
     if plan.verdict is None:
@@ -40,7 +45,7 @@ def graph_of_plan(plan: Plan) -> tuple[TaskGraph, Network]:
     placed, pins = dict(plan.placement), dict(vehicle.pins)
     media = architecture_of(vehicle).media
     tasks = [
-        Task(name=name, work=0, processors=(placed[name],), release=source.age)
+        GraphTask(name=name, work=0, processors=(placed[name],), release=source.age)
         for name, source in graph.sources.items()
     ]
     for name in graph.order:
@@ -51,7 +56,7 @@ def graph_of_plan(plan: Plan) -> tuple[TaskGraph, Network]:
         pinned_to = (pins[name],) if name in pins else ()
         due = [graph.outputs[output].deadline for output in graph.outputs_of[name]]
         deadline = min((time for time in due if time is not None), default=None)
-        tasks.append(Task(name=name, times=times, processors=pinned_to, deadline=deadline))
+        tasks.append(GraphTask(name=name, times=times, processors=pinned_to, deadline=deadline))
     edges = []
     for stream in (*graph.sources, *graph.order):
         size = schemas[stream].size_bytes
@@ -69,19 +74,19 @@ def graph_of_plan(plan: Plan) -> tuple[TaskGraph, Network]:
     )
 
 
-def network_of(vehicle: Vehicle) -> Network:
+def network_of(vehicle: Vehicle) -> ProcessorNetwork:
     """A vehicle's nodes, gateways, buses and links."""
     gateways_at: dict[str, list[str]] = {}
     for gateway in vehicle.gateways:
         for name in gateway.buses:
             gateways_at.setdefault(name, []).append(gateway.name)
-    return Network(
+    return ProcessorNetwork(
         name=vehicle.name,
         processors=tuple(Processor(name=node.name, rate=node.speed) for node in vehicle.nodes),
         switches=tuple(Switch(name=one.name, delay=one.delay) for one in vehicle.gateways),
         links=(
             *(
-                Link(
+                NetworkLink(
                     name=bus.name,
                     ends=tuple(dict.fromkeys((*bus.nodes, *gateways_at.get(bus.name, ())))),
                     speed=Fraction(bus.bit_rate, SECOND),
@@ -89,7 +94,7 @@ def network_of(vehicle: Vehicle) -> Network:
                 for bus in vehicle.buses
             ),
             *(
-                Link(
+                NetworkLink(
                     name=link.name,
                     ends=tuple(dict.fromkeys((*link.ends, *gateways_at.get(link.name, ())))),
                     speed=Fraction(link.speed, SECOND),

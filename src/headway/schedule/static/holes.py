@@ -16,7 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from headway.model.static_schedule import LinkSlot, Message, Schedule
+from headway.model.static_network import LinkSlot, Message, Schedule
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.timing import Timing
 

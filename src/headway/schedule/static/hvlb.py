@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import groupby
 
-from headway.model.exact import exact
+from headway.model.quantities import exact
 from headway.schedule.static.algorithm import Algorithm
 from headway.schedule.static.exact_alpha import every_schedule
 from headway.schedule.static.instance import Instance

@@ -11,16 +11,18 @@ from functools import cached_property
 from math import lcm
 
 from headway.errors import GraphError, Problem
-from headway.model.exact import exact
-from headway.model.static_network import Network, NoRouteError, check_network
-from headway.model.taskgraph import Edge, MissingTimeError, Task, TaskGraph, check_task_graph
+from headway.model.quantities import exact
+from headway.model.static_network import NoRouteError, ProcessorNetwork, check_network
+from headway.model.taskgraph import Edge, GraphTask, MissingTimeError, TaskGraph, check_task_graph
 from headway.schedule.static.options import Options
 
 
 class Instance:
     """What every algorithm and the timing core read. Built once for a graph and a network."""
 
-    def __init__(self, graph: TaskGraph, network: Network, options: Options | None = None) -> None:
+    def __init__(
+        self, graph: TaskGraph, network: ProcessorNetwork, options: Options | None = None
+    ) -> None:
         check_task_graph(graph)
         check_network(network)
         self.graph, self.network = graph, network
@@ -117,7 +119,7 @@ class Instance:
             into[number[edge.receiver]].append((number[edge.sender], index))
         return tuple(tuple(sorted(found)) for found in into)
 
-    def _computation_times(self, task: Task) -> list[Fraction | None]:
+    def _computation_times(self, task: GraphTask) -> list[Fraction | None]:
         """comp(n, p) by processor; None where the task may not run."""
         work = None if task.work is None else exact(task.work)
         row: list[Fraction | None] = []

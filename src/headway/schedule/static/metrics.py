@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from headway.model.static_schedule import Schedule
+from headway.model.static_network import Schedule
 from headway.schedule.static.instance import Instance
 
 

@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headway.errors import EnvironmentMissing
-from headway.model.static_schedule import Schedule
+from headway.model.static_network import Schedule
 from headway.schedule.static.algorithm import Algorithm
 from headway.schedule.static.compact import Rough, compact
-from headway.schedule.static.constraint_program import Program
+from headway.schedule.static.constraint_program import ConstraintProgram
 from headway.schedule.static.cpop import Cpop
 from headway.schedule.static.heft import Heft
 from headway.schedule.static.hvlb_cc_a import HvlbCcA
@@ -121,7 +121,7 @@ def find_optimum(instance: Instance, start: Schedule, effort: Effort | None = No
         ) from None
     effort = effort or Effort()
     model = cp_model.CpModel()
-    program = Program(model, instance, instance.ticks(start.makespan))
+    program = ConstraintProgram(model, instance, instance.ticks(start.makespan))
     _hint(program, start)
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = effort.seconds
@@ -137,7 +137,7 @@ def find_optimum(instance: Instance, start: Schedule, effort: Effort | None = No
     return Optimum(schedule=best, bound=min(bound, best.makespan), seconds=solver.wall_time)
 
 
-def _bound(program: Program, objective: float) -> Fraction:
+def _bound(program: ConstraintProgram, objective: float) -> Fraction:
     """The bound in the graph's unit; rounding has made each activity longer by up to a grain."""
     coarse = round(objective)
     if program.grain > 1:
@@ -145,7 +145,7 @@ def _bound(program: Program, objective: float) -> Fraction:
     return program.instance.time(coarse * program.grain)
 
 
-def _hint(program: Program, start: Schedule) -> None:
+def _hint(program: ConstraintProgram, start: Schedule) -> None:
     """Tells the solver the schedule to start from."""
     instance, model = program.instance, program.model
     processor = {name: index for index, name in enumerate(instance.processors)}
@@ -170,7 +170,7 @@ def _hint(program: Program, start: Schedule) -> None:
             model.add_hint(end, program.coarse(instance.ticks(slot_on.finish)))
 
 
-def _rough(program: Program, solver: CpSolver) -> Rough:
+def _rough(program: ConstraintProgram, solver: CpSolver) -> Rough:
     where = [
         next(p for p, here in choices.items() if solver.boolean_value(here))
         for choices in program.where

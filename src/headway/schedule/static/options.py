@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from headway.model.exact import Number
+from headway.model.quantities import Number
 
 
 @dataclass(frozen=True, kw_only=True)

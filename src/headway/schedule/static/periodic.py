@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from headway.model.exact import exact
-from headway.model.static_schedule import Schedule
+from headway.model.quantities import exact
+from headway.model.static_network import Schedule
 from headway.model.task_memory import Memory
 from headway.model.taskgraph import TaskGraph
 from headway.schedule.static.periods import Unrolled, unroll

@@ -14,9 +14,9 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from headway.errors import GraphError, Problem
-from headway.model.exact import exact
+from headway.model.quantities import exact
 from headway.model.task_memory import Memory
-from headway.model.taskgraph import Edge, Task, TaskGraph
+from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 
 MOST_EXECUTIONS = 20_000
 
@@ -125,12 +125,12 @@ class _Unroller:
     periods: Mapping[str, Fraction]
     executions: Mapping[tuple[str, int], Execution]
 
-    def task(self, execution: Execution) -> Task:
+    def task(self, execution: Execution) -> GraphTask:
         original = self.graph.by_name[execution.task]
         deadline = original.deadline
         if deadline is not None:
             deadline = exact(deadline) + execution.number * self.periods[execution.task]
-        return Task(
+        return GraphTask(
             name=execution.name,
             work=original.work,
             times=original.times,

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import lcm
 
 from headway.errors import GraphError, Problem
-from headway.model.exact import exact
+from headway.model.quantities import exact
 from headway.schedule.static.instance import Instance
 
 

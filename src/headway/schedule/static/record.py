@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.model.static_schedule import LinkSlot, Message, Schedule, TaskSlot
+from headway.model.static_network import LinkSlot, Message, Schedule, TaskSlot
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.timing import Timing
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from headway.model.static_schedule import Schedule
+from headway.model.static_network import Schedule
 
 
 @dataclass(frozen=True, kw_only=True)

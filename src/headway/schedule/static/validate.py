@@ -10,15 +10,14 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
 
-from headway.model.exact import Number, exact
-from headway.model.static_network import Network, Switching
-from headway.model.static_schedule import Message, Schedule, TaskSlot
+from headway.model.quantities import Number, exact
+from headway.model.static_network import Message, ProcessorNetwork, Schedule, Switching, TaskSlot
 from headway.model.taskgraph import Edge, TaskGraph
 
 
 def violations(
     graph: TaskGraph,
-    network: Network,
+    network: ProcessorNetwork,
     schedule: Schedule,
     *,
     whole_link_times: bool = False,
@@ -38,7 +37,7 @@ class _Check:
     def __init__(
         self,
         graph: TaskGraph,
-        network: Network,
+        network: ProcessorNetwork,
         schedule: Schedule,
         whole_link_times: bool,
         longer: Mapping[str, Number],

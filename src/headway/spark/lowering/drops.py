@@ -1,37 +1,77 @@
-"""What native operators and sources leave out, listed as the vehicle engine would list it.
-
-Spark finds the tuples with native columns: those that do not fit their schema, late ones in front
-of joins and windows, those for which a user's function failed. Why each left is then said by the
-vehicle engine's own classes, inside the tasks, for these few tuples only.
-"""
+"""What leaves its way on Spark: late tuples, side outputs, listed as the vehicle engine does."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from headway.errors import DataError, Problem
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
-from headway.model.schema import VEHICLE_COLUMN, Schema
-from headway.model.time import MICROSECOND
+from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row
 from headway.runtime.ingest import Ingest
 from headway.runtime.operators.base import MARKED_LATE, DropKind, Dropped
 from headway.runtime.operators.fused import Fused, StatelessOperator
 from headway.runtime.side_table import SideRows
-from headway.spark.lowering.frame import ARRIVED, LATE, Frame
-from headway.spark.lowering.side import LISTED_TYPE, SIDE, SIDE_EXIT, Listing, unpacked
-from headway.spark.lowering.tagged import EXIT
-from headway.spark.lowering.types import to_plain
-from headway.spark.workers import enter
+from headway.spark.lowering.engine_region import EXIT
+from headway.spark.lowering.frames import ARRIVED, LATE, StreamFrame, to_plain
+from headway.spark.lowering.side_rows import LISTED_TYPE, SIDE, SIDE_EXIT, Listing, unpacked
+from headway.spark.session.workers import enter
+
+# ------------------------------------------------------------
+# Which tuples are late: decided per vehicle and source, in the order of arrival.
+#
+# A tuple is late if its timestamp lies more than the source's lateness behind the newest that
+# arrived before it (:mod:`headway.runtime.ingest` says the same for one vehicle).
+
+
+def with_marks(data: DataFrame, source: Source, order: list[str]) -> DataFrame:
+    """``data`` and its marks; ``order`` are the columns that order a vehicle's tuples."""
+    before = (
+        Window.partitionBy(VEHICLE_COLUMN)
+        .orderBy(*order)
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    time = F.unix_micros(TIMESTAMP_COLUMN)
+    behind = F.max(time).over(before) - time
+    late = F.coalesce(behind > F.lit(source.lateness // MICROSECOND), F.lit(False))
+    return data.withColumn(LATE, late)
+
+
+def surely_on_time(sources: Mapping[str, tuple[DataFrame, Source]]) -> set[str]:
+    """The sources of which two columns alone tell that no tuple is late; looks at the data, at all
+    of them in one job.
+
+    If nothing is sensed after it arrived, the newest timestamp seen so far is never ahead of the
+    clock; a tuple no older on arrival than the lateness is then on time. That spares most
+    recordings the sorting that marks need.
+    """
+    ages = F.col(ARRIVED) - F.unix_micros(TIMESTAMP_COLUMN)
+    found: DataFrame | None = None
+    for name, (data, source) in sources.items():
+        late = F.max(ages) > F.lit(source.lateness // MICROSECOND)
+        doubt = data.agg(F.coalesce((F.min(ages) < 0) | late, F.lit(False)).alias("doubt"))
+        doubt = doubt.select(F.lit(name).alias("source"), "doubt")
+        found = doubt if found is None else found.union(doubt)
+    return set() if found is None else {row.source for row in found.collect() if not row.doubt}
+
+
+# ------------------------------------------------------------
+# What native operators and sources leave out, listed as the vehicle engine would list it.
+#
+# Spark finds the tuples with native columns: those that do not fit their schema, late ones in
+# front of joins and windows, those for which a user's function failed. Why each left is then said
+# by the vehicle engine's own classes, inside the tasks, for these few tuples only.
+
 
 _ROW = "#row"
 Explain = Callable[[Row], Dropped]
@@ -52,13 +92,13 @@ class Drops:
         """Tuples of a source, in its columns, that do not fit its schema."""
         self._misfits[source.name] = (source, misfits)
 
-    def late(self, operator: str, port: str, frame: Frame) -> None:
+    def late(self, operator: str, port: str, frame: StreamFrame) -> None:
         """What goes into a port of a join or a window: late tuples stay outside."""
         if frame.marked:
             late = frame.data.where(F.col(LATE))
             self._add(late, frame.schema, DropKind.LATE, operator, port)
 
-    def failed(self, operator: str, frame: Frame, data: DataFrame, fine: Column) -> DataFrame:
+    def failed(self, operator: str, frame: StreamFrame, data: DataFrame, fine: Column) -> DataFrame:
         """``data`` are the tuples of ``frame`` with what functions made of them; gives the same,
         to be computed once."""
         kept = self._keep(data)

@@ -19,10 +19,9 @@ from headway.model.graph import Graph, graph_of
 from headway.model.operators import Filter, Map, Operator
 from headway.model.plan import Plan
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Schema
-from headway.spark.lowering.frame import ARRIVED, LATE
-from headway.spark.lowering.side import SIDE, SIDE_TYPE
-from headway.spark.lowering.tagged import EXIT, struct_name
-from headway.spark.lowering.types import plain_row
+from headway.spark.lowering.engine_region import EXIT, struct_name
+from headway.spark.lowering.frames import ARRIVED, LATE, plain_row
+from headway.spark.lowering.side_rows import SIDE, SIDE_TYPE
 
 _ONE = "#one"
 

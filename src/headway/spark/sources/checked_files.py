@@ -1,13 +1,15 @@
-"""Files read in tasks, each as a whole or not at all: one that breaks its schema is quarantined.
-
-Every kind of file is read by the vehicle engine's readers or, Parquet, by the same library in
-columns; so what is refused, and why, is the same on both engines.
-"""
+"""Files read in tasks, each whole or not at all; what breaks its schema is kept out and named."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,188 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headway.errors import DataError, InputError, Place, Problem
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
-from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
+from headway.model.schema import (
+    ARRIVAL_COLUMN,
+    TIMESTAMP_COLUMN,
+    VEHICLE_COLUMN,
+    DataType,
+    Field,
+    Schema,
+)
+from headway.runtime.ingest import Ingest
+from headway.runtime.side_table import SideRow, side_row, side_rows_table
 from headway.sources.parquet_file import ARROW_TYPES, read_parquet
 from headway.sources.record import ARRIVAL_FIELD, VEHICLE_FIELD, unknown_arrival, unreadable
-from headway.spark.lowering.frame import POSITION_COLUMN
-from headway.spark.sources.quarantine import Quarantine, entry_of
-from headway.spark.sources.rejected import Rejected
-from headway.spark.text_files import file_tables, local_path
+from headway.spark.lowering.frames import POSITION_COLUMN
+from headway.spark.parquet_parts import write_part
+from headway.spark.sources.text_files import file_tables, local_path
+
+# ------------------------------------------------------------
+# Input that breaks its schema: named in a folder with the reason, and left out.
+#
+# Each bad file has one JSON file in the folder, written by whichever task or process meets it
+# first. The input itself stays where it is, because a stream that is replayed must find it. A
+# stream also asks the folder first, so a file that was left out once stays out, however often its
+# micro-batch is repeated. On a cluster the folder must be one that all machines see, as the
+# checkpoint's.
+
+FOLDER = "_quarantine"
+"""beside the outputs; Spark and Headway overlook names with '_' when they read"""
+
+
+@dataclass(frozen=True)
+class QuarantineEntry:
+    """``input`` is a file, or what else broke: a Kafka partition's messages."""
+
+    source: str
+    input: str
+    reason: str
+    count: int = 1
+    """of messages or frames; 1 for a file"""
+    at: float = 0.0
+    """when, seconds since the epoch"""
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """A folder of entries; it may be copied to tasks."""
+
+    folder: Path
+
+    def add(self, entry: QuarantineEntry) -> None:
+        """Written under another name and renamed: readers never see a half of it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(entry.source, entry.input)
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        stamped = QuarantineEntry(**{**asdict(entry), "at": entry.at or round(time.time(), 3)})
+        part.write_text(json.dumps(asdict(stamped), indent=2) + "\n", encoding="utf-8")
+        part.replace(path)
+
+    def holds(self, source: str, name: str) -> bool:
+        return self._path(source, name).exists()
+
+    def release(self, source: str, name: str) -> None:
+        """The input has been mended."""
+        self._path(source, name).unlink(missing_ok=True)
+
+    def entries(self) -> list[QuarantineEntry]:
+        """By source and input; what cannot be read as an entry is not one."""
+        found = []
+        for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []:
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                found.append(QuarantineEntry(**json.loads(path.read_text(encoding="utf-8"))))
+        return sorted(found, key=lambda entry: (entry.source, entry.input))
+
+    def _path(self, source: str, name: str) -> Path:
+        digest = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:12]
+        return self.folder / f"{source}-{digest}.json"
+
+
+def entry_of(source: str, name: str, error: InputError) -> QuarantineEntry:
+    """The first problem, and how many there are more; not where, the entry says that already."""
+    first = error.problems[0]
+    more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+    return QuarantineEntry(source, name, f"{first}{more}")
+
+
+def notes(entries: Iterable[QuarantineEntry], most: int = 20) -> tuple[str, ...]:
+    """For people: a line for each source, then its inputs and their reasons."""
+    by_source: dict[str, list[QuarantineEntry]] = {}
+    for entry in entries:
+        by_source.setdefault(entry.source, []).append(entry)
+    lines = []
+    for source, found in by_source.items():
+        lines.append(f"source {source!r}: {len(found)} left out (quarantined)")
+        lines += [f"  {entry.reason}" for entry in found[:most]]
+        if len(found) > most:
+            lines.append(f"  and {len(found) - most} more")
+    return tuple(lines)
+
+
+# ------------------------------------------------------------
+# Tuples of a stream's files that do not fit their schema: sorted out and listed by the readers.
+#
+# They are the vehicle engine's ``rejected``: no timestamp, a string longer than declared. Each
+# file of the input that has such tuples gets one file in the folder, named after it; a file that
+# is read again, by another query or after a restart, gives the same one.
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A folder that the tasks write into; it may be copied to them."""
+
+    folder: Path
+    _counted: dict[str, int] = field(default_factory=dict, compare=False)
+
+    def sorted_out(self, source: Source, path: Path, tables: Iterator[Any]) -> Iterator[Any]:
+        """The tuples that fit; the others are written when all have been seen."""
+        ingest = Ingest(source)
+        rows: list[SideRow] = []
+        owners: list[str | None] = []
+        for table in tables:
+            wrong = misfits(table, source.schema)
+            if wrong is None:
+                yield table
+                continue
+            bad = table.filter(wrong)
+            names = [column.name for column in source.schema.columns]
+            cells = (_plain(bad.column(name)) for name in names)
+            times = _plain(bad.column(ARRIVAL_COLUMN))
+            for at, row in zip(times, zip(*cells, strict=True), strict=True):
+                ingest.offer(row, 0)
+                rows += [
+                    side_row(at * MICROSECOND, dropped, source.schema)
+                    for dropped in ingest.take_side()
+                ]
+            owners += bad.column(VEHICLE_COLUMN).to_pylist()
+            yield table.filter(pc.invert(wrong))
+        if rows:
+            owner = pa.array([name or "" for name in owners], pa.string())
+            listed = side_rows_table(rows).append_column(VEHICLE_COLUMN, owner)
+            write_part(listed, self.folder, self._name(source.name, path))
+
+    def counts(self) -> dict[str, int]:
+        """How many tuples are listed by now, by source."""
+        found: dict[str, int] = {}
+        for path in self.folder.glob("*.parquet") if self.folder.is_dir() else ():
+            if path.name not in self._counted:
+                self._counted[path.name] = pq.ParquetFile(path).metadata.num_rows
+            source = path.name.rpartition("-")[0]
+            if not self._counted[path.name]:
+                continue
+            found[source] = found.get(source, 0) + self._counted[path.name]
+        return found
+
+    def _name(self, source: str, path: Path) -> str:
+        return f"{source}-{sha256(str(path).encode()).hexdigest()[:12]}.parquet"
+
+
+def misfits(table: Any, schema: Schema) -> Any:
+    """A mask of the tuples that do not fit; None if all do. What the types leave open only."""
+    wrong = pc.is_null(table.column(TIMESTAMP_COLUMN))
+    for one in schema.fields:
+        if one.length is not None:
+            long = pc.greater(pc.binary_length(table.column(one.name)), one.length)
+            wrong = pc.or_(wrong, pc.fill_null(long, False))
+    return wrong if pc.any(wrong).as_py() else None
+
+
+def _plain(column: Any) -> list[Any]:
+    """As the engine has them: times are microseconds."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    values: list[Any] = column.to_pylist()
+    return values
+
+
+# ------------------------------------------------------------
+# Files read in tasks, each as a whole or not at all: one that breaks its schema is quarantined.
+#
+# Every kind of file is read by the vehicle engine's readers or, Parquet, by the same library in
+# columns; so what is refused, and why, is the same on both engines.
+
 
 Batches = Iterator[Any]
 PARQUET = ".parquet"

@@ -1,0 +1,300 @@
+"""``headway run --engine spark``: what the options make of Spark, and what is shown."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from headway.cli.runnable_plan import RunnablePlan, runnable_plan
+from headway.cli.terminal import ExitCode, heading, sentence, show, table, write
+from headway.errors import InputError, Problem
+from headway.model.plan import Plan
+from headway.report.plan.plan_tables import NONE, Table
+from headway.report.tables import spark_tables
+from headway.runtime.run_folder import RunFolder, write_summary
+from headway.spark.results import SparkRun
+from headway.spark.session.spark_session import (
+    PARTITIONS,
+    check_master,
+    is_local,
+    owned_session,
+    parse_options,
+    run_conf,
+)
+from headway.spark.session.submit import ship
+
+if TYPE_CHECKING:
+    from headway.spark.batch.batch_sinks import Sink
+    from headway.spark.sources.recorded_files import Inputs
+    from headway.spark.stream.stream_run import StreamRun
+
+
+# ------------------------------------------------------------
+# What Spark is doing, live on standard error, if that is a terminal.
+
+EVERY_S = 0.5
+OnOutput = Callable[[str], None]
+OnRows = Callable[[str, list[dict[str, object]]], None]
+
+
+def say_starting(*, shown: bool) -> None:
+    """Spark takes seconds to start; what comes next on the terminal wipes this out."""
+    if shown and sys.stderr.isatty():
+        sys.stderr.write("starting Spark …\r")
+        sys.stderr.flush()
+
+
+@contextmanager
+def batch_progress(spark: Any, *, shown: bool) -> Iterator[tuple[OnOutput, OnRows]]:
+    """Gives what a batch calls before each output, and with rows for the terminal."""
+    current = ""
+
+    def on_output(name: str) -> None:
+        nonlocal current
+        current = name
+
+    def line() -> Text:
+        tracker = spark.sparkContext.statusTracker()
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        done = sum(stage.numCompletedTasks for stage in stages if stage)
+        total = sum(stage.numTasks for stage in stages if stage)
+        return Text(f"{current or 'reading'}: {done} of {total} tasks")
+
+    with _live(line, shown=shown):
+        yield on_output, show_rows
+
+
+def show_rows(name: str, rows: list[dict[str, object]]) -> None:
+    headers = list(rows[0]) if rows else ["no rows"]
+    cells = [[NONE if value is None else str(value) for value in row.values()] for row in rows]
+    show([table(Table(title=name, headers=headers, rows=cells, numeric=()))])
+
+
+@contextmanager
+def stream_progress(stream: StreamRun, *, shown: bool) -> Iterator[None]:
+    """Rows a second, batch time, lag, and misses of each output."""
+    began = time.monotonic()
+
+    def line() -> Any:
+        elapsed = time.monotonic() - began
+        return table(spark_tables.progress(stream.progress(), elapsed))
+
+    with _live(line, shown=shown):
+        yield
+
+
+@contextmanager
+def _live(line: Callable[[], Any], *, shown: bool) -> Iterator[None]:
+    if not shown or not sys.stderr.isatty():
+        yield
+        return
+    over = threading.Event()
+    with Live(Text(""), console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+
+        def follow() -> None:
+            while not over.wait(EVERY_S):
+                with suppress(Exception):  # Spark may be going just now; the run says why
+                    live.update(line(), refresh=True)
+
+        watcher = threading.Thread(target=follow, name="progress", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+
+
+# ------------------------------------------------------------
+# ``headway run --engine spark``: what the options make of Spark, and what is shown.
+
+
+POLICIES = ("edf", "fifo")
+CONSOLE = "console"
+
+
+class SparkMode(StrEnum):
+    BATCH = "batch"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkOptions:
+    """Checked when made: InputError for what does not go together."""
+
+    mode: SparkMode
+    policy: str
+    master: str
+    conf: list[str]
+    checkpoint: Path | None
+    available_now: bool
+    files_per_batch: int | None
+    late_ok: bool
+    format: str
+    options: list[str]
+    topics: list[str]
+    input_options: list[str]
+    json: bool
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            got, known = self.policy, " and ".join(POLICIES)
+            raise InputError(
+                Problem(f"there is no policy {got!r} on Spark", want=f"there are {known}")
+            )
+        of_stream = {
+            "--checkpoint": self.checkpoint is not None,
+            "--available-now": self.available_now,
+            "--files-per-batch": self.files_per_batch is not None,
+            "--late-ok": self.late_ok,
+        }
+        for name, used in of_stream.items():
+            if used and self.mode is SparkMode.BATCH:
+                raise InputError(f"{name} is for --mode stream; a batch replays all there is")
+        if self.json and self.format == CONSOLE:
+            raise InputError("--json and --format console both want standard output: choose one")
+
+    def sink(self) -> Sink:
+        from headway.spark.batch.batch_sinks import Sink
+
+        return Sink(self.format, parse_options(self.options, "--option"))
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {"engine": "spark", "mode": self.mode.value, "master": self.master,
+                "policy": self.policy}  # fmt: skip
+
+
+def run_spark(
+    options: SparkOptions,
+    query: Path,
+    vehicle: Path | None,
+    recording: str,
+    output: Path,
+    *,
+    force: bool,
+) -> None:
+    """Runs, writes and shows; exit code 1 where a hard output missed a deadline it could keep."""
+    from headway.spark.sources.recorded_files import Inputs
+
+    prepared = runnable_plan(query, vehicle, zero_cost=True)
+    inputs = Inputs.of(
+        recording,
+        parse_options(options.topics, "--topic"),
+        parse_options(options.input_options, "--input-option"),
+    )
+    check_master(options.master)
+    inputs.check(prepared.plan.query, streaming=options.mode is SparkMode.STREAM)
+    with prepared.placing():
+        check_plan(prepared.plan, options)
+    run_mode = _batch if options.mode is SparkMode.BATCH else _stream
+    run, text = run_mode(options, prepared, inputs, output, force=force)
+    if options.json:
+        write(text)
+    else:
+        show(_explained(prepared.plan, options, run, output))
+    if run.hard_misses:
+        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+
+
+def check_plan(plan: Plan, options: SparkOptions) -> None:
+    """What can be refused is refused before Spark starts, which takes seconds."""
+    from headway.spark.capabilities import Mode, refuse_unsupported
+
+    refuse_unsupported(plan, Mode(options.mode.value))
+    if options.mode is SparkMode.STREAM and not options.late_ok:
+        from headway.spark.session.urgency import refuse_below_floor
+
+        refuse_below_floor(plan)
+
+
+@contextmanager
+def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
+    """A cluster's Pythons get Headway and the user's modules with it."""
+    conf = run_conf(options.policy, parse_options(options.conf, "--conf"))
+    say_starting(shown=not options.json)
+    with owned_session(options.master, "headway run", conf) as spark:
+        if is_local(options.master):
+            yield spark
+            return
+        if PARTITIONS not in conf:
+            # Spark's 200 would each be a small state to open and close in every micro-batch.
+            spark.conf.set(PARTITIONS, str(2 * spark.sparkContext.defaultParallelism))
+        with TemporaryDirectory(prefix="headway-") as scratch:
+            ship(spark, plan, Path(scratch))
+            yield spark
+
+
+def _batch(
+    options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Path, *, force: bool
+) -> tuple[SparkRun, str]:
+    plan = prepared.plan
+    with RunFolder(output, force=force) as folder, _session(options, plan) as spark:
+        from headway.spark.batch.batch_run import Batch
+
+        with batch_progress(spark, shown=not options.json) as (on_output, on_rows):
+            batch = Batch(spark, plan, inputs, folder, options.sink(), on_output, on_rows)
+            with prepared.placing():
+                run = batch.run()
+        text = folder.write_summary({"query": plan.query.name, **options.data, **run.data()})
+    return run, text
+
+
+def _stream(
+    options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Path, *, force: bool
+) -> tuple[SparkRun, str]:
+    """The summary is there from the beginning, and new every few seconds."""
+    from headway.spark.stream.stream_run import StreamRun
+
+    plan, checkpoint = prepared.plan, options.checkpoint or output / "_checkpoint"
+
+    def write_outcome(run: SparkRun) -> str:
+        data = {"query": plan.query.name, **options.data, **run.data(), "files": stream.files}
+        return write_summary(output, data)
+
+    with _session(options, plan) as spark:
+        stream = StreamRun(
+            spark,
+            plan,
+            inputs,
+            output,
+            checkpoint=checkpoint,
+            sink=options.sink(),
+            policy=options.policy,
+            available_now=options.available_now,
+            files_per_batch=options.files_per_batch,
+            late_ok=options.late_ok,
+            afresh=force,
+            on_rows=show_rows,
+            on_outcome=write_outcome,
+        )
+        shown = not options.json and options.format != CONSOLE
+        with stream_progress(stream, shown=shown), prepared.placing():
+            run = stream.run()
+    return run, write_outcome(run)
+
+
+def _explained(
+    plan: Plan, options: SparkOptions, run: SparkRun, output: Path
+) -> Iterator[RenderableType]:
+    yield heading(f"{plan.query.name} on Spark, {options.master}, {options.mode.value}")
+    yield table(spark_tables.outputs(run))
+    if run.side:
+        yield table(spark_tables.side(run))
+    yield sentence(spark_tables.verdict(run))
+    yield spark_tables.speed(run)
+    yield from run.notes
+    yield f"wrote {output}"

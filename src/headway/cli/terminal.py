@@ -1,0 +1,306 @@
+"""What all commands share: exit codes, messages, progress, files written, common options."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich import box
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from headway.errors import (
+    FileError,
+    HeadwayError,
+    InputError,
+    Place,
+    PlacementError,
+    Problem,
+    VehicleError,
+)
+from headway.files import LoadedQuery, LoadedVehicle
+from headway.report.plan.plan_tables import BROKEN, KEPT, Table
+from headway.report.svg import plain
+
+# ------------------------------------------------------------
+# What the exit code of a command means.
+
+
+class ExitCode(IntEnum):
+    FINE = 0
+    NOT_PROMISED = 1
+    """A deadline cannot be promised, or a hard one was missed in a run."""
+    BAD_INPUT = 2
+    """Something in a file or on the command line is wrong, or the machine lacks something."""
+    BUG = 70
+    """An error in Headway itself (EX_SOFTWARE of sysexits.h); no input may lead here."""
+    INTERRUPTED = 130
+    """Ctrl-C, as shells count it."""
+    NO_READER = 141
+    """Whoever read the output has gone, as shells count it (``headway … | head``)."""
+
+
+# ------------------------------------------------------------
+# Writing to the terminal: what was asked for on standard output, what is wrong on standard error.
+#
+# Colours appear on a terminal only, and never where NO_COLOR is set.
+
+
+WIDTH_OF_A_FILE = 200
+"""Output that goes to a file or a pipe is not folded at a terminal's width."""
+
+_SIGNS = {KEPT: "green", BROKEN: "bold red"}
+
+
+def write(text: str) -> None:
+    """Writes to standard output, at once: a reader that has gone is noticed here."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def write_problem(text: str) -> None:
+    """One line on standard error. What a file contains cannot steer the terminal."""
+    sys.stderr.write(plain(" ".join(text.split("\n"))) + "\n")
+    sys.stderr.flush()
+
+
+def show(parts: Iterable[RenderableType]) -> None:
+    """Tables and lines for people."""
+    folded = sys.stdout.isatty() or "COLUMNS" in os.environ
+    console = Console(
+        width=None if folded else WIDTH_OF_A_FILE, markup=False, highlight=False, emoji=False
+    )
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    write("\n".join(line.rstrip() for line in captured.get().split("\n")))
+
+
+def heading(text: str) -> Text:
+    return Text(plain(text), style="bold")
+
+
+def sentence(text: str) -> Text:
+    """A line in the colour of the sign it begins with."""
+    return Text(plain(text), style=_SIGNS.get(text[:1], ""))
+
+
+def table(content: Table) -> RichTable:
+    """A report's table as rich draws it."""
+    drawn = RichTable(
+        title=Text(plain(content.title), style="bold"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        header_style="dim",
+        padding=(0, 1),
+    )
+    for position, header in enumerate(content.headers):
+        right = position in content.numeric
+        drawn.add_column(Text(plain(header)), justify="right" if right else "left")
+    for row in content.rows:
+        drawn.add_row(*(Text(plain(cell), style=_SIGNS.get(cell, "")) for cell in row))
+    return drawn
+
+
+# ------------------------------------------------------------
+# From an exception to a message on standard error and an exit code: the same for every command.
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with every way it can fail turned into an exit code."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except InputError as error:
+            for problem in error.problems:
+                write_problem(str(problem))
+            _leave(ExitCode.BAD_INPUT)
+        except HeadwayError as error:
+            write_problem(str(error))
+            _leave(ExitCode.BAD_INPUT)
+        except KeyboardInterrupt:
+            _leave(ExitCode.INTERRUPTED)
+        except BrokenPipeError:
+            _stop_writing()
+            _leave(ExitCode.NO_READER)
+        except typer.Exit:
+            raise
+        except Exception as error:  # noqa: BLE001 - the last resort: says that it is our fault
+            write_problem(f"headway: this is a bug in Headway, not in your files: {error!r}")
+            sys.stderr.write(traceback.format_exc())
+            _leave(ExitCode.BUG)
+
+    return run
+
+
+def _leave(code: ExitCode) -> NoReturn:
+    raise typer.Exit(int(code))
+
+
+def _stop_writing() -> None:
+    """Keeps the interpreter from complaining when it flushes to nobody at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# ------------------------------------------------------------
+# Gives problems of compilation their place in the file they come from.
+
+
+VEHICLE_PARTS = frozenset({"nodes", "buses", "gateways", "links", "sensors", "pins"})
+"""What stands at the top of a vehicle file; nothing in a query file bears these names."""
+
+
+@contextmanager
+def placed(query: LoadedQuery, vehicle: LoadedVehicle | None = None) -> Iterator[None]:
+    """Problems raised inside get their place in the query, its libraries or the vehicle."""
+    try:
+        yield
+    except InputError as error:
+        of_vehicle = isinstance(error, VehicleError | PlacementError)
+
+        def place(problem: Problem) -> Problem:
+            part = problem.at.partition(".")[0]
+            in_vehicle = part in VEHICLE_PARTS or (of_vehicle and not part)
+            loaded = vehicle if vehicle is not None and in_vehicle else query
+            return loaded.places.attach_all([problem])[0]
+
+        raise type(error)(place(problem) for problem in error.problems) from None
+
+
+# ------------------------------------------------------------
+# A progress bar on standard error, if that is a terminal.
+
+
+STEP = 256
+"""tuples between two looks at the clock"""
+SPEED_OVER_S = 120.0
+"""the time left is told from the speed of the last so many seconds: pieces of several seconds each
+come in pairs"""
+
+
+@contextmanager
+def progress(
+    total: int, *, shown: bool, unit: str = "tuples", step: int = STEP
+) -> Iterator[Callable[[], None]]:
+    """Gives a function to be called for each of ``total`` tuples (or other units)."""
+    if not shown or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        done = 0
+
+        def advance() -> None:
+            nonlocal done
+            done += 1
+            if done % step == 0:
+                bar.update(task, completed=done)
+
+        yield advance
+        bar.update(task, completed=done)
+
+
+@contextmanager
+def weighted_progress(
+    total: float, count: int, *, shown: bool, unit: str
+) -> Iterator[Callable[[float, str], None]]:
+    """For pieces of unlike size: gives a function to be called with the size and the name of each
+    of ``count`` pieces. The sizes sum to ``total``, so that the time left is right although the
+    large pieces come first."""
+    if not shown or not sys.stderr.isatty():
+        yield lambda _, __: None
+        return
+    told = TextColumn("{task.fields[pieces]}")
+    columns = (
+        BarColumn(),
+        TaskProgressColumn(),
+        told,
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, speed_estimate_period=SPEED_OVER_S
+    ) as bar:
+        task = bar.add_task("", total=total, pieces=f"0/{count:,} {unit}")
+        done = 0
+
+        def advance(size: float, name: str) -> None:
+            nonlocal done
+            done += 1
+            bar.update(task, advance=size, pieces=f"{done:,}/{count:,} {unit}, {name}")
+
+        yield advance
+
+
+# ------------------------------------------------------------
+# Files that a command writes.
+
+
+def write_files(folder: Path, contents: Mapping[str, str]) -> list[Path]:
+    """Writes the files, making the folder where needed; FileError when that cannot be done."""
+    return write_bytes(folder, {name: text.encode() for name, text in contents.items()})
+
+
+def write_bytes(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """The same for files that are no text."""
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            path = folder / name
+            path.write_bytes(content)
+            written.append(path)
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileError(
+            Problem(
+                f"cannot write here: {reason}",
+                place=Place(str(folder)),
+                want="name a folder that can be written to",
+            )
+        ) from None
+    return written
+
+
+# ------------------------------------------------------------
+# Options that several commands have, declared once.
+
+
+QueryArgument = Annotated[
+    Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")
+]
+OutputOption = Annotated[Path, typer.Option(metavar="DIR", help="where the results go")]
+VehicleOption = Annotated[
+    Path | None, typer.Option(metavar="VEHICLE.yaml", help="the vehicle the query runs in")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="replace the results of an earlier run")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="print the summary as JSON instead of tables")
+]
+MasterOption = Annotated[
+    str, typer.Option(metavar="URL", help="Spark: local[*], spark://HOST:PORT, yarn, k8s://…")
+]
+ConfOption = Annotated[
+    list[str] | None, typer.Option(metavar="K=V", help="Spark: a setting of the session")
+]
+LOCAL = "local[*]"

@@ -1,1 +1,0 @@
-"""Pass: the verdict on every output's deadline. See :mod:`headway.compile.judge.verdict`."""

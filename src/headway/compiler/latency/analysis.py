@@ -1,0 +1,246 @@
+"""The worst-case latency of every task and crossing stream, found as a least fixed point.
+
+A task's job carries a timestamp t and has the deadline t + d. ``age`` is the oldest a tuple can
+be where it stands; ``latency`` bounds finish - t. Look at a job with deadline D and at t0, the
+last instant before it without pending work of deadlines up to D. From t0 to the job's end the
+node runs such work only, besides one operator that was under way. That work entered the node at
+or after t0: a preceding task on the node has an earlier deadline, so what it had got before t0
+was done. (A join's output may be older than the tuple that caused it and so more urgent than its
+preceding task; only the operator under way at t0 can release such work: its section is longer by
+that *cascade*.) An arrival at a source therefore counts when it is at most ``entry`` before t0,
+the time it may take to enter the node or to be released there by a timeout, and its timestamp, at
+most ``back`` before the arrival, is at least d before D: it falls in an interval of length ``(D -
+t0) - d + back + entry``. And none counts while ``D - t0`` is shorter than d less the oldest a
+tuple can be on entry. EDF with non-preemptive operators finishes by D plus the largest excess of
+that demand (:mod:`headway.compiler.latency.demand`). A node never idles with work pending, so a job
+also finishes within a busy period of its release; the smaller bound is taken. Ages and entries of
+one node follow from latencies of others: iteration from below finds the least solution, which
+holds by induction over time.
+
+Two kinds of jobs are released by no tuple. A join's timer starts when the join has run for the
+tuple, so it is over a timeout after *that* job's latency. A window closes when the watermark has
+passed it (:mod:`headway.compiler.latency.ages`) and the tuples that are to enter it have. Those
+can be younger by up to the window and so less urgent than its result: for the result's own bound
+it counts as if it had the deadline of the youngest of them, and as work that others wait for it
+may come as late as that bound. While it is held up the node is busy, so the busy period needs no
+more than when the window was due.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.compiler.latency.ages import Lags, source_lag, why_no_lag
+from headway.compiler.latency.blocking import Sections
+from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness, most
+from headway.compiler.latency.jobs import back_after, flows_of, work_of
+from headway.compiler.latency.media import media_responses, messages_of
+from headway.compiler.trains import waits
+from headway.compiler.utilisation import gathers, runs_of, windows_per_tuple
+from headway.model.operators import Aggregate
+from headway.model.plan import Task
+from headway.model.quantities import ArrivalCurve, Rate
+from headway.model.routes import architecture_of
+from headway.model.taskset import FULL
+from headway.model.vehicle import Node
+
+MOST_ROUNDS = 1_000
+GRAIN = 100_000
+"""reserved work counts in portions of this time (ns)"""
+
+
+@dataclass(slots=True)
+class Analysis(Sections):
+    """Solves for the least bounds."""
+
+    def solve(self) -> None:
+        """Raises all bounds until nothing changes."""
+        self._prepare()
+        for _ in range(MOST_ROUNDS):
+            before = (dict(self.latency), dict(self.accepted), self.responses)
+            self._lags = Lags(self)
+            self.flows = flows_of(self.compilation.graph, self._operator_ages())
+            self.responses = media_responses(self._messages, self, self.responses, self.reasons)
+            self._find_entries()
+            self._find_cascades()
+            for node in self.compilation.vehicle.nodes:
+                self._solve_node(node)
+            if before == (self.latency, self.accepted, self.responses):
+                return
+        for task in self.compilation.tasks:
+            self.latency[task.name] = self.accepted[task.name] = None
+            self.reasons.setdefault(task.node, "the bounds of nodes and buses push each other up")
+
+    def _prepare(self) -> None:
+        compilation = self.compilation
+        nodes = self._nodes = {node.name: node for node in compilation.vehicle.nodes}
+        for task in compilation.tasks:
+            self.latency[task.name] = self.accepted[task.name] = 0
+            for entry in task.entries:
+                work = work_of(task, entry, compilation.graph, nodes[task.node])
+                self._works[task.name, entry] = work
+                self._tasks_after.setdefault((entry, task.node), []).append(task)
+            for join in self._joins(task):
+                self._tasks_with.setdefault(join.name, []).append(task)
+            self._producers.setdefault(task.operators[-1], []).append(task)
+            self._tasks_on.setdefault(task.node, []).append(task)
+        self._crossing_of = {(c.stream, c.receiver): c for c in compilation.crossings}
+        media = architecture_of(compilation.vehicle).media
+        self._messages = messages_of(compilation.crossings, media)
+        for source in compilation.graph.sources.values():
+            if source.arrivals is not None:
+                self.curves[source.name] = source.arrivals
+
+    def _operator_ages(self) -> dict[str, int]:
+        """Input ages of the operators that head a task (only these gather)."""
+        ages: dict[str, int] = {}
+        for task in self.compilation.tasks:
+            head = task.operators[0]
+            ages[head] = max(ages.get(head, 0), self.input_age(task) or 0)
+        return ages
+
+    def _solve_node(self, node: Node) -> None:
+        tasks = self._tasks_on.get(node.name, [])
+        if not tasks or self.reasons.get(node.name):
+            return
+        demands: list[Demand] = []
+        pending: list[Demand] = []
+        reason = ""
+        if node.cores > 1:
+            reason = (
+                f"{node.name} has {node.cores} cores: bounds are known for one core only; "
+                "declare each core as a node"
+            )
+        released: list[int] = []
+        offered: list[int] = []
+        reserved = self.reserved.get(node.name)
+        for task in tasks:
+            if reserved is None or task.name not in self.soft:
+                reason = reason or self._add_demands(task, demands, pending)
+            released.append(self.release_age(task) or 0)
+            offered.append(self.input_age(task) or 0)
+        if not reason:
+            # A window's result waits for tuples up to a window younger, so it counts as if it were
+            # as urgent as the youngest of them.
+            done_by = [task.relative_deadline + self._window(task) for task in tasks]
+            due = [deadline - age for deadline, age in zip(done_by, released, strict=True)]
+            due += [t.relative_deadline - age for t, age in zip(tasks, offered, strict=True)]
+            busy: int | None
+            if reserved is None:
+                sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
+                late, busy = lateness(demands, sections, due), busy_period(pending)
+            else:  # how much soft work may wait is not bounded, only how urgent it is
+                late, busy = self._lateness_beside(reserved, tasks, demands, due), LONGEST
+            if late is None or busy is None:
+                reason = f"{node.name} can be asked for more than it can do"
+            else:
+                for index, task in enumerate(tasks):
+                    own = task.relative_deadline + late[len(tasks) + index]
+                    self.accepted[task.name] = min(own + self.batch, offered[index] + busy)
+                    last = done_by[index] + late[index]
+                    self.latency[task.name] = min(last + self.batch, released[index] + busy)
+        if reason:
+            self.reasons[node.name] = reason
+            self.latency.update(dict.fromkeys((task.name for task in tasks), None))
+            self.accepted.update(dict.fromkeys((task.name for task in tasks), None))
+
+    def _lateness_beside(
+        self, reserved: int, tasks: list[Task], demands: list[Demand], due: list[int]
+    ) -> list[int] | None:
+        """Lateness when soft tasks hold reservations. One that has used its budget runs when
+        nothing else is ready, however urgent it is: its operator can hold up everything."""
+        demands = [*demands, _reserved_demand(reserved)]
+        hard = [
+            Section(t.relative_deadline, self._section(t)) for t in tasks if t.name not in self.soft
+        ]
+        soft = max((self._section(t) for t in tasks if t.name in self.soft), default=0)
+        by_hard, freely = lateness(demands, hard, due), lateness(demands, [], due)
+        if by_hard is None or freely is None:
+            return None
+        return [max(one, other + soft) for one, other in zip(by_hard, freely, strict=True)]
+
+    def _window(self, task: Task) -> int:
+        head = self.compilation.graph.operators[task.operators[0]]
+        return head.window if isinstance(head, Aggregate) else 0
+
+    def _partner_age(self, task: Task) -> int | None:
+        """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
+        sharing = [
+            other
+            for join in self._joins(task)
+            if join.partners is not None
+            for other in self._tasks_with[join.name]
+        ]
+        return most([self._entry_age(t) for t in sharing])
+
+    def _add_demands(self, task: Task, demands: list[Demand], pending: list[Demand]) -> str:
+        """Adds the work the task can ask for; returns why it cannot be bounded, if so."""
+        graph = self.compilation.graph
+        head = graph.operators[task.operators[0]]
+        age, partner_age = self.input_age(task), self._partner_age(task)
+        due, held = self.release_age(task), self._held_age(task)
+        entry_age = self._entry_age(task)
+        if isinstance(head, Aggregate):
+            sources = {name: graph.sources[name] for s in task.entries for name in self.flows[s]}
+            silent = [source for source in sources.values() if source_lag(source) is None]
+            if silent:
+                return (
+                    f"{head.name} closes a window only when later tuples come: "
+                    f"{why_no_lag(silent[0])}"
+                )
+        if age is None or partner_age is None or entry_age is None or due is None or held is None:
+            return f"tuples reach {task.name} on {task.node} without a bound"
+
+        deadline = task.relative_deadline
+
+        def add(
+            curve: ArrivalCurve, cost: int, back: int, entry: int, late_entry: int, oldest: int
+        ) -> None:
+            demands.append(Demand(curve, cost, back + late_entry - deadline, deadline - oldest))
+            pending.append(Demand(curve, cost, entry))
+
+        runs: list[str] = []
+        if gathers(head):
+            rates = {
+                stream: sum(
+                    self.curves[source].sustained.per_second * flow.count
+                    for source, flow in self.flows[stream].items()
+                )
+                for stream in task.entries
+            }
+            runs, timer = runs_of(head, rates)
+            if timer is not None:
+                work = self._works[task.name, task.entries[0]]
+                add(ArrivalCurve((timer,)), work.per_execution, due, 0, 0, due)
+        for stream in task.entries:
+            work = self._works[task.name, stream]
+            cost = work.per_tuple + (work.per_execution if stream in runs else 0)
+            for source, flow in self.flows[stream].items():
+                entry = self._arrival_to_entry(task, stream, source, late=False)
+                late = self._arrival_to_entry(task, stream, source, late=True)
+                released = self._release_after(task, stream, source, late=False)
+                released_late = self._release_after(task, stream, source, late=True)
+                if entry is None or late is None or released is None or released_late is None:
+                    return f"tuples reach {task.name} on {task.node} without a bound"
+                curve, back = self.curves[source], flow.back
+                oldest = entry_age
+                if partner_age:
+                    # Its pairs may be made when the partner comes, in the partner's job.
+                    back += self.shift(task)
+                    entry = max(entry, partner_age + self.shift(task))
+                    late = max(late, entry)
+                    oldest = max(oldest, partner_age) + self.shift(task)
+                if not gathers(head):
+                    add(curve, flow.count * cost, back, entry, late, oldest)
+                if waits(head):
+                    # Later work: an aggregate's closing windows, a join's timeout, a gathered run.
+                    times = flow.count * windows_per_tuple(head)
+                    later = back_after(head, back, age)
+                    add(curve, times * cost, later, released, released_late, held)
+        return ""
+
+
+def _reserved_demand(share: int) -> Demand:
+    """Work of soft jobs: those that are released and due within an interval hold at most ``share``
+    (millionths) of it, as at no instant more is reserved."""
+    return Demand(ArrivalCurve((Rate(1, GRAIN),)), -(-share * GRAIN // FULL), 0)

@@ -1,0 +1,67 @@
+"""How long work that is under way can hold up what is more urgent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.compiler.latency.ages import Ages
+from headway.compiler.latency.jobs import most_outputs
+from headway.compiler.utilisation import gathers
+from headway.model.operators import Join
+from headway.model.plan import Task
+
+
+@dataclass(slots=True)
+class Sections(Ages):
+    """Stretches without a preemption point, and what the end of one can release."""
+
+    def _section(self, task: Task) -> int:
+        """How long an operator under way can hold up more urgent work, its cascade included."""
+        section = max(self._works[task.name, entry].section for entry in task.entries)
+        section = max(section, self._gathered_section(task))
+        section += self.batch
+        return section + (self._cascades[task.name] if self.shift(task) else 0)
+
+    def _gathered_section(self, task: Task) -> int:
+        """The longest execution of a head that takes all that has come in its timeout."""
+        head = self.compilation.graph.operators[task.operators[0]]
+        if not gathers(head) or head.cost is None or head.cost.between_items:
+            return 0
+        node = self._nodes[task.node]
+        items = sum(
+            flow.count
+            * self.curves[source].in_interval(
+                (head.timeout or 0) + (self.age_at(stream, task.node) or 0)
+            )
+            for stream in task.entries
+            for source, flow in self.flows[stream].items()
+        )
+        return head.cost.of(items, node.speed) + node.decision_cost + node.preemption_cost
+
+    def _find_cascades(self) -> None:
+        """Work on its node that one execution of a task's last operator can release at once, from
+        the last tasks of the query to the first."""
+        graph = self.compilation.graph
+        for name in reversed(graph.order):
+            for task in self.producers(name):
+                last = graph.operators[name]
+                outputs = max((most_outputs(last, stream) for stream in last.streams), default=1)
+                if isinstance(last, Join) and last.partners is not None:
+                    outputs = max(outputs, self._pairs_at_once(last))
+                following = [
+                    (self._works[after.name, name], self._cascades[after.name])
+                    for after in self._tasks_after.get((name, task.node), [])
+                ]
+                self._cascades[task.name] = outputs * sum(
+                    work.per_tuple + work.per_execution + cascade for work, cascade in following
+                )
+
+    def _pairs_at_once(self, join: Join) -> int:
+        """How many partners can be waiting for one tuple of the other side."""
+        assert join.partners is not None
+        return sum(
+            flow.count * self.curves[source].in_interval(2 * join.within + flow.back)
+            for port in join.inputs
+            if port.port == join.partners[0]
+            for source, flow in self.flows[port.stream].items()
+        )

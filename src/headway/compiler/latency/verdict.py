@@ -1,0 +1,207 @@
+"""Pass: the verdict on every output's deadline, and whether it still holds in other runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from headway.compiler.compilation import Compilation
+from headway.compiler.latency.analysis import Analysis
+from headway.compiler.latency.demand import plus
+from headway.compiler.utilisation import operator_load, stream_load
+from headway.model.graph import graph_of
+from headway.model.operators import Aggregate
+from headway.model.plan import LatencyStep, Load, Plan, Promise, Task, Verdict
+from headway.model.query import Criticality, Output
+from headway.model.routes import architecture_of
+from headway.model.vehicle import Bus
+
+# ------------------------------------------------------------
+# Pass: the verdict. Loads of nodes and media, and for each output a latency bound with its
+# derivation.
+
+
+def judge(compilation: Compilation) -> Compilation:
+    """Adds the verdict; without a vehicle there is none."""
+    if not compilation.timed:
+        return compilation
+    analysis = Analysis(compilation)
+    analysis.solve()
+    verdict = Verdict(
+        loads=tuple(loads_of(compilation)),
+        promises=tuple(_promise(output, analysis) for output in compilation.query.outputs),
+    )
+    return replace(compilation, verdict=verdict)
+
+
+def loads_of(compilation: Compilation) -> list[Load]:
+    """The long-run share of every node, bus and link at worst-case rates."""
+    graph, placement, rates = compilation.graph, compilation.placement, compilation.rates
+    nodes = {node.name: node for node in compilation.vehicle.nodes}
+    used = dict.fromkeys(nodes, 0.0)
+    for name, operator in graph.operators.items():
+        node = nodes[placement[name]]
+        inputs = [rates[stream] for stream in operator.streams]
+        used[node.name] += operator_load(operator, inputs, node) / node.cores
+    loads = [
+        Load(name=name, kind="node", utilisation=used[name], capacity=node.capacity)
+        for name, node in nodes.items()
+    ]
+    media = architecture_of(compilation.vehicle).media
+    carried = dict.fromkeys(media, 0.0)
+    sent: set[tuple[str, str, str]] = set()
+    for crossing in compilation.crossings:
+        before = crossing.sender
+        for hop in crossing.hops:
+            if hop.name in media and (crossing.stream, before, hop.name) not in sent:
+                sent.add((crossing.stream, before, hop.name))
+                carried[hop.name] += stream_load(
+                    rates[crossing.stream], crossing.size_bytes, media[hop.name]
+                )
+            before = hop.name
+    loads += [
+        Load(
+            name=name,
+            kind="bus" if isinstance(medium, Bus) else "link",
+            utilisation=carried[name],
+            capacity=medium.capacity,
+        )
+        for name, medium in media.items()
+    ]
+    return loads
+
+
+def _promise(output: Output, analysis: Analysis) -> Promise:
+    promise = Promise(
+        output=output.name,
+        deadline=output.deadline or 0,
+        hard=output.criticality is Criticality.HARD,
+        bound=analysis.age_sent(output.stream),
+    )
+    if promise.bound is None:
+        return replace(promise, reason=_reason(output, analysis))
+    return replace(promise, steps=tuple(derivation(output.stream, analysis)))
+
+
+def derivation(stream: str, analysis: Analysis) -> list[LatencyStep]:
+    """The steps of the worst way to this stream, from sensing on; they add up to its age."""
+    steps: list[LatencyStep] = []
+    graph = analysis.compilation.graph
+    while stream not in graph.sources:
+        task = max(
+            analysis.producers(stream),
+            key=lambda t: plus(analysis.latency[t.name], analysis.shift(t)) or 0,
+        )
+        latency = analysis.latency[task.name] or 0
+        wait, age = analysis.wait(task) or 0, analysis.input_age(task) or 0
+        if shift := analysis.shift(task):
+            what = "a joined tuple is as old as its older half"
+            steps.append(LatencyStep(place=task.name, what=what, time=shift))
+        what = f"{task.name} ({', '.join(task.operators)}) waits for the processor and runs"
+        steps.append(LatencyStep(place=task.node, what=what, time=latency - age - wait))
+        if wait:
+            head = graph.operators[task.operators[0]]
+            window = isinstance(head, Aggregate)
+            until = "until its window closes" if window else "for its other inputs"
+            steps.append(LatencyStep(place=head.name, what=f"{head.name} waits {until}", time=wait))
+        stream = max(task.entries, key=lambda s: analysis.age_at(s, task.node) or 0)
+        steps += reversed(_hops(stream, task, analysis))
+    source = graph.sources[stream]
+    if source.held:
+        what = "the load shedder decides at its window's end"
+        steps.append(LatencyStep(place=source.name, what=what, time=source.held))
+    what = f"{source.name} arrives after sensing"
+    steps.append(LatencyStep(place=source.name, what=what, time=source.delay))
+    return steps[::-1]
+
+
+def _hops(stream: str, task: Task, analysis: Analysis) -> list[LatencyStep]:
+    crossing = analysis.crossing(stream, task.node)
+    steps = []
+    for hop in crossing.hops if crossing else ():
+        time = analysis.responses.get((stream, hop.name), hop.delay) or 0
+        what = f"{stream} passes {hop.name}"
+        steps.append(LatencyStep(place=hop.name, what=what, time=time))
+    return steps
+
+
+def _reason(output: Output, analysis: Analysis) -> str:
+    """The first cause on the way to an output without a bound."""
+    graph = analysis.compilation.graph
+    seen: set[str] = set()
+    pending = [output.stream]
+    causes: list[str] = []
+    while pending:
+        stream = pending.pop()
+        if stream in seen or stream in graph.sources:
+            continue
+        seen.add(stream)
+        for task in analysis.producers(stream):
+            if analysis.latency[task.name] is not None:
+                continue
+            for entry in task.entries:
+                crossing = analysis.crossing(entry, task.node)
+                hops = crossing.hops if crossing else ()
+                causes += [analysis.reasons[h.name] for h in hops if h.name in analysis.reasons]
+                pending.append(entry)
+            if (reason := analysis.reasons.get(task.node)) is not None:
+                causes.append(reason)
+    own = [cause for cause in causes if "without a bound" not in cause]
+    return (own or causes or ["no bound was found"])[0]
+
+
+# ------------------------------------------------------------
+# Whether promises of a plan still hold when it is run in another way than it was judged.
+
+
+def compilation_of(plan: Plan) -> Compilation:
+    """What the judgement of a plan starts from."""
+    return Compilation(
+        query=plan.query,
+        vehicle=plan.vehicle,
+        timed=True,
+        graph=graph_of(plan.query),
+        schemas=dict(plan.schemas),
+        placement=dict(plan.placement),
+        crossings=plan.crossings,
+        tasks=plan.tasks,
+    )
+
+
+def broken(analysis: Analysis, outputs: Iterable[Output]) -> list[Output]:
+    """Solves the analysis; the outputs whose deadline cannot be promised by it."""
+    analysis.solve()
+    found = []
+    for output in outputs:
+        bound = analysis.age_sent(output.stream)
+        if bound is None or bound > (output.deadline or 0):
+            found.append(output)
+    return found
+
+
+# ------------------------------------------------------------
+# How long tuples may run as one batch so that every promise is still kept.
+
+
+FINEST = 1_000
+"""budgets below a microsecond are not worth a batch"""
+
+
+def batch_budget(plan: Plan) -> int:
+    """The longest batch, in nanoseconds of work, with which all deadlines can still be promised.
+
+    Tried from the least slack downwards, each time halved. 0 where the plan has no verdict or does
+    not keep its promises anyway: then every tuple is scheduled by itself.
+    """
+    verdict = plan.verdict
+    if verdict is None or not verdict.safe:
+        return 0
+    compilation = compilation_of(plan)
+    budget = min(promise.slack or 0 for promise in verdict.promises)
+    while budget >= FINEST and not _kept(compilation, budget):
+        budget //= 2
+    return budget if budget >= FINEST else 0
+
+
+def _kept(compilation: Compilation, budget: int) -> bool:
+    return not broken(Analysis(compilation, batch=budget), compilation.query.outputs)

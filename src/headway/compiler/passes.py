@@ -1,0 +1,73 @@
+"""The compiler: a list of passes from query and vehicle to plan (AEDSMS section 5.4)."""
+
+from __future__ import annotations
+
+from headway.compiler.check_query import check
+from headway.compiler.compilation import Compilation, Pass
+from headway.compiler.components import expand
+from headway.compiler.deadlines import deadlines
+from headway.compiler.latency.advice import advise
+from headway.compiler.latency.verdict import judge
+from headway.compiler.node_queries import split
+from headway.compiler.placement.solve import place
+from headway.compiler.schemas import infer
+from headway.compiler.trains import trains
+from headway.compiler.utilisation import rates
+from headway.model.plan import ONLY_NODE, Plan
+from headway.model.query import Query
+from headway.model.vehicle import Node, Vehicle
+
+PASSES: tuple[Pass, ...] = (
+    check,  # does the query hold together?
+    expand,  # components become operators
+    infer,  # a schema for every stream; every expression type-checked
+    rates,  # how many tuples a second, at worst
+    place,  # every operator on a node, every crossing stream on a route
+    split,  # a low-level query for each node
+    trains,  # operator trains: the tasks of each node
+    deadlines,  # relative deadlines by EDF*
+    judge,  # loads, and a latency bound for each output
+    advise,  # whom to blame and what would help
+)
+
+FRONT_END: tuple[Pass, ...] = (check, expand, infer)
+"""What ``headway check`` runs: everything that needs no vehicle."""
+
+
+def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
+    """Compiles a query for a vehicle.
+
+    Without a vehicle the plan has one node and no verdict: that is enough to run the query as
+    fast as possible, on a vehicle engine without costs or on Spark."""
+    compilation = Compilation(
+        query=query,
+        vehicle=vehicle or Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)),
+        timed=vehicle is not None,
+    )
+    for run_pass in PASSES:
+        compilation = run_pass(compilation)
+    return plan_of(compilation)
+
+
+def check_query(query: Query) -> Compilation:
+    """Checks a query alone: structure, components, types."""
+    compilation = Compilation(
+        query=query, vehicle=Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)), timed=False
+    )
+    for run_pass in FRONT_END:
+        compilation = run_pass(compilation)
+    return compilation
+
+
+def plan_of(compilation: Compilation) -> Plan:
+    """The finished compilation as one value."""
+    return Plan(
+        query=compilation.query,
+        vehicle=compilation.vehicle,
+        schemas=tuple(compilation.schemas.items()),
+        placement=tuple(compilation.placement.items()),
+        node_queries=compilation.node_queries,
+        crossings=compilation.crossings,
+        tasks=compilation.tasks,
+        verdict=compilation.verdict,
+    )

@@ -1,0 +1,18 @@
+"""Operator placement on the architectural graph (AEDSMS section 5.5) as a mixed-integer program.
+
+``problem`` draws the problem from a compilation, ``integer_program`` makes a program of it,
+``solve`` runs it, ``local_search`` betters an answer, ``explain`` says why there is none.
+"""
+
+from __future__ import annotations
+
+from headway.compiler.placement.problem import PlacementProblem, problem_of
+from headway.compiler.placement.solve import PlacementOptions, PlacementResult, solve_placement
+
+__all__ = [
+    "PlacementOptions",
+    "PlacementProblem",
+    "PlacementResult",
+    "problem_of",
+    "solve_placement",
+]

@@ -1,0 +1,307 @@
+"""Pass: the schema of every stream, and with it the type check of every expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from headway.compiler.compilation import Compilation
+from headway.errors import InputError, Problem, QueryError
+from headway.expressions import NUMERIC, Scope, Typed, check
+from headway.expressions.tree import ColumnRef, Literal
+from headway.model.expression import Column, Expression
+from headway.model.operators import Aggregate, Filter, Fusion, Join, Map, Union, UserDefined
+from headway.model.quantities import MICROSECOND
+from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, DataType, Field, Schema
+
+# ------------------------------------------------------------
+# Named expressions to fields: the part that Map, Join and Aggregate share.
+
+
+def fields_of(
+    columns: Iterable[Column],
+    typed: Callable[[Expression], Typed],
+    inputs: Mapping[Any, Schema],
+) -> list[Field]:
+    """The fields the columns define; all problems of all columns at once.
+
+    ``inputs`` are the schemas by port (None for a single input): a string keeps its longest length.
+    """
+    fields: list[Field] = []
+    problems: list[Problem] = []
+    for column in columns:
+        at = f"columns.{column.name}"
+        try:
+            result = typed(column.value)
+        except InputError as error:
+            problems += [problem.within(at) for problem in error.problems]
+            continue
+        length = _length(result, inputs)
+        fields.append(Field(column.name, result.type, result.unit, length))
+    problems += name_problems([column.name for column in columns])
+    if problems:
+        raise InputError(problems)
+    return fields
+
+
+def _length(result: Typed, inputs: Mapping[Any, Schema]) -> int | None:
+    """The longest length of a string that is a constant or a column as it is."""
+    node = result.tree
+    if isinstance(node, Literal) and isinstance(node.value, str):
+        return len(node.value.encode())
+    if isinstance(node, ColumnRef) and node.port in inputs:
+        field = inputs[node.port].find(node.name)
+        return field.length if field else None
+    return None
+
+
+def name_problems(names: Iterable[str]) -> list[Problem]:
+    """Names that cannot be columns, or are there twice."""
+    problems = []
+    seen: set[str] = set()
+    for name in names:
+        at = f"columns.{name}"
+        if not NAME.fullmatch(name):
+            problems.append(Problem(f"{name!r} cannot be a name", at=at, want=f"use {NAME_FORM}"))
+        elif name in RESERVED_COLUMNS:
+            problems.append(
+                Problem(f"column {name!r} is part of every stream", at=at, want="rename it")
+            )
+        elif name in seen:
+            problems.append(Problem(f"column {name!r} is there twice", at=at, want="rename one"))
+        seen.add(name)
+    return problems
+
+
+# ------------------------------------------------------------
+# Filter, Map and Union: the operators that look at one tuple at a time.
+
+
+def infer_filter(operator: Filter, inputs: Mapping[str, Schema]) -> Schema:
+    """The input's schema; the condition must be boolean."""
+    (schema,) = inputs.values()
+    try:
+        check(operator.where, Scope.row(schema), want=DataType.BOOLEAN)
+    except InputError as error:
+        raise QueryError(problem.within("where") for problem in error.problems) from None
+    return schema
+
+
+def infer_map(operator: Map, inputs: Mapping[str, Schema]) -> Schema:
+    """The computed columns, after the kept ones; a kept column that is computed anew keeps its
+    place."""
+    (schema,) = inputs.values()
+    scope = Scope.row(schema)
+    computed = fields_of(
+        operator.columns, lambda expression: check(expression, scope), {None: schema}
+    )
+    if not operator.keep:
+        return Schema(tuple(computed))
+    fields = {field.name: field for field in schema.fields}
+    fields |= {field.name: field for field in computed}
+    return Schema(tuple(fields.values()))
+
+
+def infer_union(operator: Union, inputs: Mapping[str, Schema]) -> Schema:
+    """All inputs must have one shape: names, types and units in the same order."""
+    (first_port, first), *others = inputs.items()
+    for port, schema in others:
+        if not schema.same_shape(first):
+            raise QueryError(
+                Problem(
+                    "the inputs of a union must have the same columns",
+                    at=f"inputs.{port}",
+                    got=f"({schema.describe()}) beside ({first.describe()}) of {first_port!r}",
+                    want="make them equal with a map, in the same order",
+                )
+            )
+    longest = [
+        max((schema.fields[i] for schema in inputs.values()), key=lambda field: field.size_bytes)
+        for i in range(len(first.fields))
+    ]
+    return Schema(tuple(longest))
+
+
+# ------------------------------------------------------------
+# Join: keys must be comparable; columns of both sides go out, or those selected.
+
+
+def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
+    left, right = inputs.values()
+    problems: list[Problem] = []
+    for left_name, right_name in operator.keys:
+        mine, theirs = left.find(left_name), right.find(right_name)
+        for port, name, field in zip(inputs, (left_name, right_name), (mine, theirs), strict=True):
+            if field is None:
+                problems.append(Problem(f"port {port!r} has no column {name!r}", at="keys"))
+        if mine and theirs and (mine.type, mine.unit) != (theirs.type, theirs.unit):
+            problems.append(
+                Problem(
+                    f"keys {left_name!r} and {right_name!r} cannot be compared",
+                    at="keys",
+                    got=f"{mine.describe()} and {theirs.describe()}",
+                    want="convert one of them with a map first",
+                )
+            )
+    scope = Scope.join(dict(inputs))
+    if operator.where is not None:
+        try:
+            check(operator.where, scope, want=DataType.BOOLEAN)
+        except InputError as error:
+            problems += [problem.within("where") for problem in error.problems]
+    if operator.within < 0:
+        problems.append(Problem("a time window must not be negative", at="within"))
+    if problems:
+        raise QueryError(problems)
+    if operator.columns:
+        fields = fields_of(
+            operator.columns, lambda expression: check(expression, scope), {**inputs}
+        )
+        return Schema(tuple(fields))
+    both = (*left.fields, *right.fields)
+    if any("twice" in problem.what for problem in name_problems(field.name for field in both)):
+        doubles = sorted(set(left.names) & set(right.names))
+        raise QueryError(
+            Problem(
+                "both sides have columns of the same name",
+                at="columns",
+                got=", ".join(doubles),
+                want="say which columns go out with 'select'",
+            )
+        )
+    return Schema(both)
+
+
+# ------------------------------------------------------------
+# Aggregate: the keys, then the aggregated columns.
+
+
+def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema:
+    (schema,) = inputs.values()
+    problems: list[Problem] = []
+    keys: list[Field] = []
+    for name in operator.by:
+        field = schema.find(name)
+        if field is None:
+            problems.append(
+                Problem(f"unknown column {name!r}", at="by", want=f"there are {schema.names}")
+            )
+        else:
+            keys.append(field)
+    for name, length in (("window", operator.window), ("every", operator.every)):
+        if length <= 0 or length % MICROSECOND:
+            problems.append(
+                Problem(
+                    "must be a positive number of whole microseconds", at=name, got=f"{length} ns"
+                )
+            )
+    if operator.every > operator.window:
+        problems.append(
+            Problem("windows would leave gaps", at="every", want="make it at most the window")
+        )
+    if problems:
+        raise QueryError(problems)
+    scope = Scope.aggregate(schema)
+    computed = fields_of(
+        operator.columns,
+        lambda expression: check(expression, scope, aggregates=True, grouping=operator.by),
+        {None: schema},
+    )
+    if doubled := name_problems([field.name for field in (*keys, *computed)]):
+        raise QueryError(doubled)
+    return Schema((*keys, *computed))
+
+
+# ------------------------------------------------------------
+# User-defined and fusion operators declare their output; their inputs must have the key columns.
+
+
+_IMPLEMENTATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def infer_custom(operator: UserDefined | Fusion, inputs: Mapping[str, Schema]) -> Schema:
+    problems: list[Problem] = []
+    if not _IMPLEMENTATION.fullmatch(operator.implementation):
+        problems.append(
+            Problem(
+                "not the place of a class",
+                at="implementation",
+                got=repr(operator.implementation),
+                want="write 'package.module:Class'",
+            )
+        )
+    if isinstance(operator, Fusion):
+        for what, column in (("object", operator.object_key), ("sensor", operator.sensor_key)):
+            for port, schema in inputs.items():
+                if column is not None and schema.find(column) is None:
+                    problems.append(Problem(f"input {port!r} has no column {column!r}", at=what))
+        if min(operator.front, operator.rear) < 0:
+            problems.append(Problem("a window must not be negative", at="front"))
+    if problems:
+        raise QueryError(problems)
+    return operator.schema
+
+
+# ------------------------------------------------------------
+# What schema an operator's output has, given its inputs': one function an operator.
+#
+# A function raises :class:`headway.errors.InputError` whose problems are told from the operator's
+# own place (``where``, ``columns.ttc``); the pass ``infer`` adds where the operator stands.
+
+
+Infer = Callable[[Any, Mapping[str, Schema]], Schema]
+"""(operator, schemas of its inputs by port) -> schema of its output"""
+
+INFER: dict[str, Infer] = {
+    "filter": infer_filter,
+    "map": infer_map,
+    "union": infer_union,
+    "join": infer_join,
+    "aggregate": infer_aggregate,
+    "udo": infer_custom,
+    "fusion": infer_custom,
+}
+
+
+# ------------------------------------------------------------
+# Pass: the schema of every stream, and with it the type check of every expression.
+
+
+def infer(compilation: Compilation) -> Compilation:
+    """Schemas by stream; all problems at once, streams behind a faulty operator left out."""
+    graph = compilation.graph
+    problems: list[Problem] = []
+    schemas: dict[str, Schema] = {}
+    for source in graph.sources.values():
+        schemas[source.name] = source.schema
+        if source.shedder is not None:
+            try:
+                check(source.shedder.value, Scope.row(source.schema), want=NUMERIC)
+            except InputError as error:
+                at = f"sources.{source.name}.shed.value"
+                problems += [problem.within(at) for problem in error.problems]
+    for name in graph.order:
+        operator = graph.operators[name]
+        if any(stream not in schemas for stream in operator.streams):
+            continue
+        inputs = {port.port: schemas[port.stream] for port in operator.inputs}
+        try:
+            schemas[name] = INFER[operator.kind](operator, inputs)
+        except InputError as error:
+            problems += [p.within(compilation.origins[name]) for p in error.problems]
+    for ported in compilation.port_checks:
+        given = schemas.get(ported.stream)
+        if given is not None and not given.same_shape(ported.schema):
+            problems.append(
+                Problem(
+                    f"stream {ported.stream!r} does not fit the component's input",
+                    at=ported.at,
+                    got=f"({given.describe()})",
+                    want=f"the component declares ({ported.schema.describe()})",
+                )
+            )
+    if problems:
+        raise QueryError(dict.fromkeys(problems))
+    return replace(compilation, schemas=schemas)

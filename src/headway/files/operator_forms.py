@@ -1,0 +1,605 @@
+"""Operators as written in files: one form a kind, found by its key in ``FORMS``."""
+
+from __future__ import annotations
+
+import typing
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from headway.files.forms import (
+    TAG,
+    ColumnsChoice,
+    CostChoice,
+    Count,
+    Duration,
+    ExpressionChoice,
+    Form,
+    ImportPath,
+    Name,
+    PositiveDuration,
+    SchemaChoice,
+    Schemas,
+    StreamName,
+    columns_model,
+    columns_plain,
+    cost_model,
+    cost_plain,
+    expression_model,
+    expression_plain,
+    refusal,
+    suggestion,
+)
+from headway.model.operators import (
+    ONLY_PORT,
+    Aggregate,
+    Filter,
+    Fusion,
+    Gather,
+    Input,
+    Join,
+    Map,
+    OperatorBase,
+    Parameter,
+    Union,
+    UserDefined,
+)
+from headway.model.quantities import Cost, format_duration
+from headway.model.query import ComponentUse, Step
+
+# ------------------------------------------------------------
+# What every operator entry has, and the contract of a form.
+
+Streams = dict[Name, StreamName]
+"""port: stream"""
+
+
+class StepForm(Form):
+    """An entry under ``operators``: exactly one key, its kind, says what it is."""
+
+    key: ClassVar[str]
+    """The key that tells this kind."""
+    model: ClassVar[type[Any]]
+    """The value it becomes."""
+    places: ClassVar[Mapping[str, str]] = {}
+    """The model's field -> the key it is written under, where they differ; for error messages."""
+
+    @abstractmethod
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Step:
+        """The operator of that name; ``at`` is its path, for problems."""
+
+    @classmethod
+    @abstractmethod
+    def to_plain(cls, step: Any) -> dict[str, Any]:
+        """What a person would write for that operator."""
+
+    @classmethod
+    def writes(cls, step: Any) -> bool:
+        """Whether this form is the one to write that step."""
+        return isinstance(step, cls.model)
+
+
+class CommonFields(TypedDict):
+    """The fields of OperatorBase that every entry sets alike."""
+
+    name: str
+    cost: Cost | None
+    selectivity: float
+    most_outputs: int
+    timeout: int | None
+
+
+class OperatorForm(StepForm):
+    """The settings that all operators share."""
+
+    cost: CostChoice | None = Field(
+        default=None,
+        description="computation time at execution rate 1 (the paper's c_o); needed for a vehicle",
+    )
+    selectivity: Annotated[float, Field(ge=0)] = Field(
+        default=1.0, description="outputs per input in the long run, used for loads"
+    )
+    most_outputs: Count = Field(
+        default=1, description="the most outputs one input can cause, used for promises"
+    )
+    timeout: Duration | None = Field(
+        default=None,
+        description="several inputs: once one has come, wait this long for the others, then run",
+    )
+
+    def common(self, name: str) -> CommonFields:
+        return CommonFields(
+            name=name,
+            cost=cost_model(self.cost),
+            selectivity=self.selectivity,
+            most_outputs=self.most_outputs,
+            timeout=self.timeout,
+        )
+
+
+class SingleInputForm(OperatorForm):
+    """An operator that reads one stream."""
+
+    stream: StreamName = Field(alias="from", description="the stream it reads")
+
+    @property
+    def only_input(self) -> tuple[Input, ...]:
+        return (Input(ONLY_PORT, self.stream),)
+
+
+def common_plain(operator: OperatorBase) -> dict[str, Any]:
+    """The shared settings that differ from their defaults."""
+    result: dict[str, Any] = {}
+    if operator.cost is not None:
+        result["cost"] = cost_plain(operator.cost)
+    if operator.selectivity != 1.0:
+        result["selectivity"] = operator.selectivity
+    if operator.most_outputs != 1:
+        result["most_outputs"] = operator.most_outputs
+    if operator.timeout is not None:
+        result["timeout"] = format_duration(operator.timeout)
+    return result
+
+
+def inputs_model(streams: Mapping[str, str]) -> tuple[Input, ...]:
+    return tuple(Input(port, stream) for port, stream in streams.items())
+
+
+def inputs_plain(inputs: Iterable[Input]) -> dict[str, str]:
+    return {item.port: item.stream for item in inputs}
+
+
+# ------------------------------------------------------------
+# ``near: {filter: "x < 200", from: radar, cost: 50 us}``
+
+
+class FilterForm(SingleInputForm):
+    """Passes the tuples for which the condition is true."""
+
+    key = "filter"
+    model = Filter
+    places: ClassVar[Mapping[str, str]] = {
+        "where": "filter",
+        "inputs.input": "from",
+        "inputs": "from",
+    }
+
+    filter: ExpressionChoice = Field(description="the condition, in SQL or as a Python function")
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Filter:
+        where = expression_model(self.filter)
+        return Filter(inputs=self.only_input, where=where, **self.common(name))
+
+    @classmethod
+    def to_plain(cls, step: Filter) -> dict[str, Any]:
+        return {
+            "filter": expression_plain(step.where),
+            "from": step.streams[0],
+            **common_plain(step),
+        }
+
+
+# ------------------------------------------------------------
+# ``kmh: {map: {v: v * 3.6}, from: speed}``; ``set`` instead of ``map`` keeps other columns.
+
+
+class MapForm(SingleInputForm):
+    """Computes all columns of the output."""
+
+    key = "map"
+    model = Map
+    places: ClassVar[Mapping[str, str]] = {
+        "columns": "map",
+        "inputs.input": "from",
+        "inputs": "from",
+    }
+
+    map: ColumnsChoice = Field(description="the output's columns, each an expression")
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Map:
+        return Map(inputs=self.only_input, columns=columns_model(self.map), **self.common(name))
+
+    @classmethod
+    def to_plain(cls, step: Map) -> dict[str, Any]:
+        return {cls.key: columns_plain(step.columns), "from": step.streams[0], **common_plain(step)}
+
+    @classmethod
+    def writes(cls, step: Any) -> bool:
+        return isinstance(step, Map) and not step.keep
+
+
+class SetForm(SingleInputForm):
+    """Computes some columns and keeps the others."""
+
+    key = "set"
+    model = Map
+    places: ClassVar[Mapping[str, str]] = {
+        "columns": "set",
+        "inputs.input": "from",
+        "inputs": "from",
+    }
+
+    columns: ColumnsChoice = Field(
+        alias="set", description="the columns to add or replace, each an expression"
+    )
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Map:
+        columns = columns_model(self.columns)
+        return Map(inputs=self.only_input, columns=columns, keep=True, **self.common(name))
+
+    @classmethod
+    def to_plain(cls, step: Map) -> dict[str, Any]:
+        return {cls.key: columns_plain(step.columns), "from": step.streams[0], **common_plain(step)}
+
+    @classmethod
+    def writes(cls, step: Any) -> bool:
+        return isinstance(step, Map) and step.keep
+
+
+# ------------------------------------------------------------
+# ``both: {union: [own.vehicle, around.vehicles], cost: 20 us}``
+
+
+class UnionForm(OperatorForm):
+    """Merges streams of one schema, tuple by tuple."""
+
+    key = "union"
+    model = Union
+    places: ClassVar[Mapping[str, str]] = {"inputs": "union"}
+
+    union: Annotated[list[StreamName], Field(min_length=1)] = Field(description="the streams")
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Union:
+        return Union(inputs=union_inputs(self.union), **self.common(name))
+
+    @classmethod
+    def to_plain(cls, step: Union) -> dict[str, Any]:
+        return {"union": list(step.streams), **common_plain(step)}
+
+
+def union_inputs(streams: list[str]) -> tuple[Input, ...]:
+    """The ports of a Union are numbered from 1."""
+    return tuple(
+        Input(f"{ONLY_PORT}{number}", stream) for number, stream in enumerate(streams, start=1)
+    )
+
+
+# ------------------------------------------------------------
+# ``near: {join: {radar: radar, own: own}, within: 50 ms, select: {x: radar.x + own.x}}``
+
+
+def _form(value: Any) -> str:
+    return f"{TAG}pair" if isinstance(value, list) else f"{TAG}one"
+
+
+Pair = Annotated[list[Name], Field(min_length=2, max_length=2)]
+Key = Annotated[
+    Annotated[Name, Tag(f"{TAG}one")] | Annotated[Pair, Tag(f"{TAG}pair")], Discriminator(_form)
+]
+
+
+def _pair(key: str | list[str]) -> tuple[str, str]:
+    """``id`` is short for ``[id, id]``."""
+    return (key, key) if isinstance(key, str) else (key[0], key[1])
+
+
+class JoinForm(OperatorForm):
+    """Pairs tuples of two streams that are close in sensing time and agree on keys."""
+
+    key = "join"
+    model = Join
+    places: ClassVar[Mapping[str, str]] = {"inputs": "join", "columns": "select"}
+
+    join: Annotated[Streams, Field(min_length=2, max_length=2)] = Field(
+        description="the two streams, left and right, under the names that expressions use"
+    )
+    within: Duration = Field(description="how far the sensing times of a pair may lie apart")
+    keys: list[Key] = Field(
+        default=[], description="columns that must be equal: 'id', or [left column, right column]"
+    )
+    where: ExpressionChoice | None = Field(default=None, description="a further condition")
+    select: ColumnsChoice = Field(
+        default={}, description="the output's columns; without it, all columns of both sides"
+    )
+    partners: Annotated[dict[Name, Count], Field(min_length=1, max_length=1)] | None = Field(
+        default=None,
+        description="the most partners a tuple of that side finds, such as {radar: 1}",
+    )
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Join:
+        return Join(
+            inputs=inputs_model(self.join),
+            within=self.within,
+            keys=tuple(_pair(key) for key in self.keys),
+            where=None if self.where is None else expression_model(self.where),
+            columns=columns_model(self.select),
+            partners=None if self.partners is None else next(iter(self.partners.items())),
+            **self.common(name),
+        )
+
+    @classmethod
+    def to_plain(cls, step: Join) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "join": inputs_plain(step.inputs),
+            "within": format_duration(step.within),
+        }
+        if step.keys:
+            result["keys"] = [left if left == right else [left, right] for left, right in step.keys]
+        if step.where is not None:
+            result["where"] = expression_plain(step.where)
+        if step.columns:
+            result["select"] = columns_plain(step.columns)
+        if step.partners is not None:
+            result["partners"] = dict([step.partners])
+        return {**result, **common_plain(step)}
+
+
+# ------------------------------------------------------------
+# ``mean: {aggregate: {v: "avg(v)"}, from: speed, by: [id], window: 1 s, every: 500 ms}``
+
+
+class AggregateForm(SingleInputForm):
+    """Groups the tuples of a window of sensing time."""
+
+    key = "aggregate"
+    model = Aggregate
+    places: ClassVar[Mapping[str, str]] = {
+        "columns": "aggregate",
+        "inputs.input": "from",
+        "inputs": "from",
+    }
+
+    aggregate: ColumnsChoice = Field(
+        description="the output's columns after the keys, each with an aggregate such as avg(v)"
+    )
+    by: list[Name] = Field(default=[], description="the columns to group by")
+    window: PositiveDuration = Field(description="the window's length")
+    every: PositiveDuration | None = Field(
+        default=None, description="how often a window starts; the window's length if left out"
+    )
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Aggregate:
+        return Aggregate(
+            inputs=self.only_input,
+            columns=columns_model(self.aggregate),
+            by=tuple(self.by),
+            window=self.window,
+            every=self.window if self.every is None else self.every,
+            **self.common(name),
+        )
+
+    @classmethod
+    def to_plain(cls, step: Aggregate) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "aggregate": columns_plain(step.columns),
+            "from": step.streams[0],
+        }
+        if step.by:
+            result["by"] = list(step.by)
+        result["window"] = format_duration(step.window)
+        if step.every != step.window:
+            result["every"] = format_duration(step.every)
+        return {**result, **common_plain(step)}
+
+
+# ------------------------------------------------------------
+# ``z: {udo: "my_package.my_module:MyOperator", inputs: {a: a}, schema: Result}``
+
+
+def _parameter(value: Any) -> Any:
+    if not isinstance(value, bool | int | float | str):
+        raise refusal("a parameter must be a number, text, true or false")
+    return value
+
+
+ParameterValue = Annotated[
+    Any,
+    BeforeValidator(_parameter),
+    WithJsonSchema({"type": ["boolean", "number", "string"]}),
+]
+
+
+class ClassForm(OperatorForm):
+    """What operators written as Python classes share."""
+
+    inputs: Annotated[Streams, Field(min_length=1)] = Field(description="port: stream")
+    schema_: SchemaChoice = Field(
+        alias="schema", description="the output's schema: a declared name, or its columns"
+    )
+    gather: Literal["all", "time"] = Field(
+        default="all",
+        description="with a timeout: run when all inputs are there, or always when time is up",
+    )
+    parameters: dict[Name, ParameterValue] = Field(
+        default={}, description="settings handed to the class"
+    )
+
+    @property
+    def parameter_pairs(self) -> tuple[tuple[str, Parameter], ...]:
+        return tuple(self.parameters.items())
+
+
+def class_plain(step: UserDefined | Fusion, schema: Any) -> dict[str, Any]:
+    """The shared part of a class operator, back as plain values."""
+    result: dict[str, Any] = {"inputs": inputs_plain(step.inputs), "schema": schema}
+    if step.gather is not Gather.ALL:
+        result["gather"] = step.gather.value
+    if step.parameters:
+        result["parameters"] = dict(step.parameters)
+    return {**result, **common_plain(step)}
+
+
+def schema_plain(step: UserDefined | Fusion) -> dict[str, str]:
+    return {item.name: item.describe() for item in step.schema.fields}
+
+
+class UdoForm(ClassForm):
+    """A user-defined operator: a Python class that both engines run."""
+
+    key = "udo"
+    model = UserDefined
+    places: ClassVar[Mapping[str, str]] = {"implementation": "udo"}
+
+    udo: ImportPath = Field(description="the class, as 'package.module:Class'")
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> UserDefined:
+        return UserDefined(
+            inputs=inputs_model(self.inputs),
+            implementation=self.udo,
+            schema=schemas.resolve(self.schema_, f"{at}.schema"),
+            gather=Gather(self.gather),
+            parameters=self.parameter_pairs,
+            **self.common(name),
+        )
+
+    @classmethod
+    def to_plain(cls, step: UserDefined) -> dict[str, Any]:
+        return {"udo": step.implementation, **class_plain(step, schema_plain(step))}
+
+
+# ------------------------------------------------------------
+# ``own: {fusion: "package.module:Class", inputs: {gps: gps, speed: speed}, front: 1 s, ...}``
+
+
+class FusionForm(ClassForm):
+    """A sensor data fusion operator (SDFO): a class with a front window of inputs, by object and
+    sensor, and a rear window of its outputs, by object."""
+
+    key = "fusion"
+    model = Fusion
+    places: ClassVar[Mapping[str, str]] = {
+        "implementation": "fusion",
+        "object_key": "object",
+        "sensor_key": "sensor",
+    }
+
+    fusion: ImportPath = Field(description="the class, as 'package.module:Class'")
+    front: PositiveDuration = Field(description="how long inputs are kept, in sensing time")
+    rear: PositiveDuration = Field(description="how long outputs are kept, in sensing time")
+    object_key: Name | None = Field(
+        default=None,
+        alias="object",
+        description="the column that tells observed objects apart; without it there is one object",
+    )
+    sensor_key: Name | None = Field(
+        default=None,
+        alias="sensor",
+        description="the column that tells sensors apart; without it the input port does",
+    )
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Fusion:
+        return Fusion(
+            inputs=inputs_model(self.inputs),
+            implementation=self.fusion,
+            schema=schemas.resolve(self.schema_, f"{at}.schema"),
+            front=self.front,
+            rear=self.rear,
+            object_key=self.object_key,
+            sensor_key=self.sensor_key,
+            gather=Gather(self.gather),
+            parameters=self.parameter_pairs,
+            **self.common(name),
+        )
+
+    @classmethod
+    def to_plain(cls, step: Fusion) -> dict[str, Any]:
+        keys = {"object": step.object_key, "sensor": step.sensor_key}
+        return {
+            "fusion": step.implementation,
+            "front": format_duration(step.front),
+            "rear": format_duration(step.rear),
+            **{key: column for key, column in keys.items() if column is not None},
+            **class_plain(step, schema_plain(step)),
+        }
+
+
+# ------------------------------------------------------------
+# ``own: {component: own_vehicle, inputs: {gps: gps}}``: its outputs are ``own.PORT``.
+
+
+class ComponentUseForm(StepForm):
+    """A stream processing component used like an operator."""
+
+    key = "component"
+    model = ComponentUse
+
+    component: Name = Field(description="the component's name, here or in a library under 'use'")
+    inputs: Streams = Field(default={}, description="the component's input: the stream that enters")
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> ComponentUse:
+        return ComponentUse(name=name, component=self.component, inputs=inputs_model(self.inputs))
+
+    @classmethod
+    def to_plain(cls, step: ComponentUse) -> dict[str, Any]:
+        return {"component": step.component, "inputs": inputs_plain(step.inputs)}
+
+
+# ------------------------------------------------------------
+# Operators as written in files. A new one is a file here and a row in ``FORMS``.
+
+
+FORMS: dict[str, type[StepForm]] = {
+    form.key: form
+    for form in (
+        FilterForm,
+        MapForm,
+        SetForm,
+        UnionForm,
+        JoinForm,
+        AggregateForm,
+        UdoForm,
+        FusionForm,
+        ComponentUseForm,
+    )
+}
+
+
+def _kind(value: Any) -> str:
+    keys = value if isinstance(value, dict) else {}
+    return TAG + next((key for key in keys if key in FORMS), FilterForm.key)
+
+
+def _one_kind(value: Any) -> Any:
+    """Refuses an entry without a kind, or with two."""
+    if not isinstance(value, dict):
+        raise refusal("an operator must be a mapping", 'write {filter: "x > 0", from: stream}')
+    found = [key for key in value if key in FORMS]
+    if len(found) > 1:
+        raise refusal(
+            f"an operator of two kinds, '{found[0]}' and '{found[1]}'",
+            "keep one of them",
+            got="",
+            key=found[1],
+        )
+    if not found:
+        raise refusal("an operator without a kind", _guess(list(value)), got=_keys(value))
+    return value
+
+
+def _keys(value: dict[str, Any]) -> str:
+    return f"the keys {', '.join(value)[:60]}" if value else "no keys"
+
+
+def _guess(keys: list[str]) -> str:
+    hints = (suggestion(key, FORMS, "give it one of") for key in keys)
+    return next(
+        (hint for hint in hints if hint.startswith("did")), suggestion("", FORMS, "give it one of")
+    )
+
+
+def step_plain(step: Step) -> dict[str, Any]:
+    """What a person would write for that operator or component use."""
+    form = next(form for form in FORMS.values() if form.writes(step))
+    return form.to_plain(step)
+
+
+if TYPE_CHECKING:
+    StepChoice = StepForm
+else:
+    StepChoice = Annotated[
+        typing.Union[tuple(Annotated[form, Tag(TAG + key)] for key, form in FORMS.items())],  # noqa: UP007
+        Discriminator(_kind),
+        BeforeValidator(_one_kind),
+    ]

@@ -1,0 +1,482 @@
+"""Queries and components built in Python: streams that know their builder, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+
+from headway.fluent.accepted import (
+    Duration,
+    ExpressionLike,
+    OperatorOptions,
+    SchemaLike,
+    import_path,
+    refuse,
+    to_choice,
+    to_columns,
+    to_cost,
+    to_expression,
+    to_name,
+    to_rate,
+    to_schema,
+    to_time,
+)
+from headway.model.operators import (
+    ONLY_PORT,
+    Aggregate,
+    Filter,
+    Fusion,
+    Gather,
+    Input,
+    Join,
+    Map,
+    Parameter,
+    Union,
+    UserDefined,
+)
+from headway.model.quantities import Cost, Rate
+from headway.model.query import (
+    Component,
+    ComponentUse,
+    Criticality,
+    LoadShedder,
+    Output,
+    Port,
+    Query,
+    Source,
+    Step,
+)
+
+# ------------------------------------------------------------
+# A stream in a builder, and the operators that read one stream.
+
+
+class CommonOptions(TypedDict):
+    """The fields every operator has, as the model wants them."""
+
+    name: str
+    cost: Cost | None
+    selectivity: float
+    most_outputs: int
+    timeout: int | None
+
+
+def common(name: str, at: str, options: OperatorOptions) -> CommonOptions:
+    """Options of a call as fields of an operator."""
+    return CommonOptions(
+        name=name,
+        cost=to_cost(options["cost"], f"{at}.cost") if "cost" in options else None,
+        selectivity=float(options.get("selectivity", 1.0)),
+        most_outputs=options.get("most_outputs", 1),
+        timeout=to_time(options["timeout"], f"{at}.timeout") if "timeout" in options else None,
+    )
+
+
+class Stream:
+    """The output of a source, operator or component; its methods add operators that read it."""
+
+    def __init__(self, builder: GraphBuilder, name: str) -> None:
+        self._builder = builder
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The stream's name in the query."""
+        return self._name
+
+    @property
+    def builder(self) -> GraphBuilder:
+        """The query or component it belongs to."""
+        return self._builder
+
+    def __repr__(self) -> str:
+        return f"<stream {self._name} of {self._builder.name}>"
+
+    @property
+    def _inputs(self) -> tuple[Input, ...]:
+        return (Input(ONLY_PORT, self._name),)
+
+    def filter(
+        self, name: str, where: ExpressionLike, **options: Unpack[OperatorOptions]
+    ) -> Stream:
+        """Passes the tuples for which ``where`` is true."""
+        at = self._builder.path(name)
+        condition = to_expression(where, f"{at}.where")
+        return self._builder.add(
+            Filter(inputs=self._inputs, where=condition, **common(name, at, options))
+        )
+
+    def map(
+        self, name: str, columns: Mapping[str, ExpressionLike], **options: Unpack[OperatorOptions]
+    ) -> Stream:
+        """Computes all columns of the output."""
+        return self._map(name, columns, False, options)
+
+    def set(
+        self, name: str, columns: Mapping[str, ExpressionLike], **options: Unpack[OperatorOptions]
+    ) -> Stream:
+        """Adds or replaces columns and keeps the others."""
+        return self._map(name, columns, True, options)
+
+    def _map(
+        self, name: str, columns: Mapping[str, ExpressionLike], keep: bool, options: OperatorOptions
+    ) -> Stream:
+        at = self._builder.path(name)
+        return self._builder.add(
+            Map(
+                inputs=self._inputs,
+                columns=to_columns(columns, at),
+                keep=keep,
+                **common(name, at, options),
+            )
+        )
+
+    def aggregate(
+        self,
+        name: str,
+        columns: Mapping[str, ExpressionLike],
+        *,
+        window: Duration,
+        every: Duration | None = None,
+        by: Sequence[str] = (),
+        **options: Unpack[OperatorOptions],
+    ) -> Stream:
+        """Groups the tuples of each window of sensing time by the columns ``by``."""
+        at = self._builder.path(name)
+        length = to_time(window, f"{at}.window")
+        return self._builder.add(
+            Aggregate(
+                inputs=self._inputs,
+                columns=to_columns(columns, at),
+                window=length,
+                every=length if every is None else to_time(every, f"{at}.every"),
+                by=(by,) if isinstance(by, str) else tuple(by),
+                **common(name, at, options),
+            )
+        )
+
+
+# ------------------------------------------------------------
+# What a component's use gives back.
+
+
+class Outputs:
+    """The output streams of a component's use: ``own.vehicle`` or ``own['vehicle']``."""
+
+    def __init__(self, use: str, streams: Mapping[str, Stream]) -> None:
+        self._use = use
+        self._streams = dict(streams)
+
+    def __getitem__(self, port: str) -> Stream:
+        if port not in self._streams:
+            known = ", ".join(self._streams) or "none"
+            raise refuse(
+                f"no output '{port}'", f"operators.{self._use}", want=f"its outputs: {known}"
+            )
+        return self._streams[port]
+
+    def __getattr__(self, port: str) -> Stream:
+        if port.startswith("_"):  # notebooks and copy() ask for such names
+            raise AttributeError(port)
+        return self[port]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._streams)
+
+
+# ------------------------------------------------------------
+# What queries and components have in common when built in Python: steps and their streams.
+
+
+class GraphBuilder:
+    """Steps in the order they are added; names are unique. Use QueryBuilder or component()."""
+
+    def __init__(self, name: str) -> None:
+        self.name = to_name(name, "name")
+        self._steps: dict[str, Step] = {}
+        self._taken: set[str] = set()
+        self._components: dict[str, Component] = {}
+
+    def path(self, name: str) -> str:
+        """The dotted path of an operator, for messages."""
+        return f"operators.{name}"
+
+    def add(self, step: Step) -> Stream:
+        """Takes a step of the model as it is; returns its stream."""
+        self._take(step.name, self.path(step.name))
+        self._steps[step.name] = step
+        return Stream(self, step.name)
+
+    def _take(self, name: str, at: str) -> None:
+        if to_name(name, at) in self._taken:
+            raise refuse(f"the name '{name}' is taken", at, want="choose another")
+        self._taken.add(name)
+
+    def _stream(self, stream: Stream, at: str) -> str:
+        """The name of a stream, which must be one of ours."""
+        given: object = stream
+        if not isinstance(given, Stream):
+            want = "pass what source(), filter(), ... returned"
+            raise refuse("a stream is wanted", at, got=repr(given), want=want)
+        if stream.builder is not self:
+            raise refuse(
+                f"the stream '{stream.name}' belongs to '{stream.builder.name}'",
+                at,
+                want=f"use a stream of '{self.name}', or hand it in through a component's input",
+            )
+        return stream.name
+
+    def _inputs(self, streams: Mapping[str, Stream], at: str) -> tuple[Input, ...]:
+        return tuple(
+            Input(to_name(port, f"{at}.inputs"), self._stream(stream, f"{at}.inputs.{port}"))
+            for port, stream in streams.items()
+        )
+
+    def union(self, name: str, *streams: Stream, **options: Unpack[OperatorOptions]) -> Stream:
+        """Merges streams of one schema, tuple by tuple."""
+        at = self.path(name)
+        ports = {f"{ONLY_PORT}{number}": item for number, item in enumerate(streams, start=1)}
+        return self.add(Union(inputs=self._inputs(ports, at), **common(name, at, options)))
+
+    def join(
+        self,
+        name: str,
+        streams: Mapping[str, Stream],
+        *,
+        within: Duration,
+        keys: Sequence[str | tuple[str, str]] = (),
+        where: ExpressionLike | None = None,
+        select: Mapping[str, ExpressionLike] | None = None,
+        partners: tuple[str, int] | None = None,
+        **options: Unpack[OperatorOptions],
+    ) -> Stream:
+        """Pairs tuples of two streams; ``streams`` names them left, right, as expressions do."""
+        at = self.path(name)
+        if len(streams) != 2:
+            raise refuse("a join reads two streams", at, got=str(len(streams)))
+        return self.add(
+            Join(
+                inputs=self._inputs(streams, at),
+                within=to_time(within, f"{at}.within"),
+                keys=tuple(
+                    (key, key) if isinstance(key, str) else (key[0], key[1]) for key in keys
+                ),
+                where=None if where is None else to_expression(where, f"{at}.where"),
+                columns=to_columns(select or {}, at),
+                partners=partners,
+                **common(name, at, options),
+            )
+        )
+
+    def udo(
+        self,
+        name: str,
+        implementation: type | str,
+        inputs: Mapping[str, Stream],
+        *,
+        schema: SchemaLike,
+        gather: Gather | str = Gather.ALL,
+        parameters: Mapping[str, Parameter] | None = None,
+        **options: Unpack[OperatorOptions],
+    ) -> Stream:
+        """A user-defined operator: a class that can be imported, or its path 'module:Class'."""
+        at = self.path(name)
+        return self.add(
+            UserDefined(
+                inputs=self._inputs(inputs, at),
+                implementation=import_path(implementation, f"{at}.implementation"),
+                schema=to_schema(schema, f"{at}.schema"),
+                gather=to_choice(Gather, gather, f"{at}.gather"),
+                parameters=tuple((parameters or {}).items()),
+                **common(name, at, options),
+            )
+        )
+
+    def fusion(
+        self,
+        name: str,
+        implementation: type | Callable[..., Any] | str,
+        inputs: Mapping[str, Stream],
+        *,
+        schema: SchemaLike,
+        front: Duration,
+        rear: Duration,
+        object: str | None = None,
+        sensor: str | None = None,
+        gather: Gather | str = Gather.ALL,
+        parameters: Mapping[str, Parameter] | None = None,
+        **options: Unpack[OperatorOptions],
+    ) -> Stream:
+        """A sensor data fusion operator (SDFO); ``object`` and ``sensor`` are columns."""
+        at = self.path(name)
+        return self.add(
+            Fusion(
+                inputs=self._inputs(inputs, at),
+                implementation=import_path(implementation, f"{at}.implementation"),
+                schema=to_schema(schema, f"{at}.schema"),
+                front=to_time(front, f"{at}.front"),
+                rear=to_time(rear, f"{at}.rear"),
+                object_key=object,
+                sensor_key=sensor,
+                gather=to_choice(Gather, gather, f"{at}.gather"),
+                parameters=tuple((parameters or {}).items()),
+                **common(name, at, options),
+            )
+        )
+
+    def use(
+        self, name: str, component: Component | ComponentBuilder, /, **inputs: Stream
+    ) -> Outputs:
+        """Uses a component like an operator: ``use('own', spc_a, gps=gps).vehicle``."""
+        at = self.path(name)
+        built = component if isinstance(component, Component) else component.build()
+        nested = () if isinstance(component, Component) else component.library
+        ports = {port.name for port in built.inputs}
+        if ports != set(inputs):
+            raise refuse(
+                f"the inputs of '{built.name}' do not fit",
+                at,
+                got=", ".join(inputs) or "none",
+                want=f"give it {', '.join(sorted(ports)) or 'none'}",
+            )
+        self.add(ComponentUse(name=name, component=built.name, inputs=self._inputs(inputs, at)))
+        self.include(*nested, built)
+        return Outputs(name, {port: Stream(self, f"{name}.{port}") for port, _ in built.outputs})
+
+    def include(self, *components: Component) -> None:
+        """Adds components to the library of this builder; ``use`` does it by itself."""
+        for component in components:
+            known = self._components.setdefault(component.name, component)
+            if known != component:
+                at = f"components.{component.name}"
+                raise refuse("two components of that name", at, want="rename one")
+
+    @property
+    def library(self) -> tuple[Component, ...]:
+        """The components it uses, directly or inside others, inner ones first."""
+        return tuple(self._components.values())
+
+
+# ------------------------------------------------------------
+# Stream processing components (SPCs) built in Python.
+
+
+class ComponentBuilder(GraphBuilder):
+    """A component in the making: inputs, operators, outputs."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._ports: list[Port] = []
+        self._outputs: dict[str, str] = {}
+
+    def path(self, name: str) -> str:
+        return f"components.{self.name}.operators.{name}"
+
+    def input(self, name: str, schema: SchemaLike) -> Stream:
+        """A stream that enters; inside it goes by that name."""
+        at = f"components.{self.name}.inputs.{name}"
+        self._take(name, at)
+        self._ports.append(Port(name=name, schema=to_schema(schema, at)))
+        return Stream(self, name)
+
+    def output(self, name: str, stream: Stream) -> None:
+        """A stream that leaves."""
+        at = f"components.{self.name}.outputs.{name}"
+        if to_name(name, at) in self._outputs:
+            raise refuse(f"the output '{name}' is taken", at, want="choose another")
+        self._outputs[name] = self._stream(stream, at)
+
+    def build(self) -> Component:
+        """The component as a value of the model."""
+        return Component(
+            name=self.name,
+            inputs=tuple(self._ports),
+            steps=tuple(self._steps.values()),
+            outputs=tuple(self._outputs.items()),
+        )
+
+
+def component(name: str) -> ComponentBuilder:
+    """Starts a component: ``spc = component('spc_a'); gps = spc.input('gps', Gps)``."""
+    return ComponentBuilder(name)
+
+
+# ------------------------------------------------------------
+# Queries built in Python.
+
+
+class QueryBuilder(GraphBuilder):
+    """A query in the making: sources, operators, outputs.
+
+    >>> q = QueryBuilder("hello")
+    >>> speed = q.source("speed", {"v": "double [m/s]"}, rate="1 per 10 ms")
+    >>> fast = speed.filter("fast", "v > 30", cost="50 us")
+    >>> q.output("alarm", fast, deadline="5 ms")
+    >>> query = q.build()
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._sources: list[Source] = []
+        self._outputs: dict[str, Output] = {}
+
+    def source(
+        self,
+        name: str,
+        schema: SchemaLike,
+        *,
+        rate: str | Rate | None = None,
+        jitter: Duration = 0,
+        gap: Duration | None = None,
+        delay: Duration = 0,
+        lateness: Duration = 0,
+        shed: LoadShedder | None = None,
+    ) -> Stream:
+        """An input stream; :class:`headway.model.query.Source` tells what the settings mean."""
+        at = f"sources.{name}"
+        if rate is None and jitter:
+            raise refuse("a jitter without a rate", f"{at}.jitter", want="add a rate")
+        self._take(name, at)
+        self._sources.append(
+            Source(
+                name=name,
+                schema=to_schema(schema, f"{at}.schema"),
+                rate=None if rate is None else to_rate(rate, jitter, f"{at}.rate"),
+                gap=None if gap is None else to_time(gap, f"{at}.gap"),
+                delay=to_time(delay, f"{at}.delay"),
+                lateness=to_time(lateness, f"{at}.lateness"),
+                shedder=shed,
+            )
+        )
+        return Stream(self, name)
+
+    def output(
+        self,
+        name: str,
+        stream: Stream,
+        *,
+        deadline: Duration | None,
+        criticality: Criticality | str = Criticality.HARD,
+        weight: float = 1.0,
+    ) -> None:
+        """An output stream with its end-to-end deadline; None for none."""
+        at = f"outputs.{name}"
+        if to_name(name, at) in self._outputs:
+            raise refuse(f"the output '{name}' is taken", at, want="choose another")
+        self._outputs[name] = Output(
+            name=name,
+            stream=self._stream(stream, f"{at}.from"),
+            deadline=None if deadline is None else to_time(deadline, f"{at}.deadline"),
+            criticality=to_choice(Criticality, criticality, f"{at}.criticality"),
+            weight=float(weight),
+        )
+
+    def build(self) -> Query:
+        """The query as a value of the model, equal to the one a YAML file would give."""
+        return Query(
+            name=self.name,
+            sources=tuple(self._sources),
+            steps=tuple(self._steps.values()),
+            outputs=tuple(self._outputs.values()),
+            components=self.library,
+        )

@@ -1,0 +1,1 @@
+"""A compiled query as picture, page and tables."""

@@ -1,0 +1,185 @@
+"""A compiled query as one self-contained HTML page: no script, nothing from elsewhere."""
+
+from __future__ import annotations
+
+from headway.model.plan import Plan, Promise
+from headway.model.quantities import format_duration, milliseconds
+from headway.report.html import escaped, page, section_table, table_html
+from headway.report.plan import plan_tables
+from headway.report.plan.plan_picture import plan_svg
+from headway.report.plan.plan_tables import NONE, blame_text, sign, summary
+from headway.report.plan.sketch import heading_of, state_of
+from headway.report.svg import element, group, rect, tooltip
+
+# ------------------------------------------------------------
+# Where the time of a latency bound goes: a stacked bar that is as wide as the page.
+#
+# Positions are percentages, so the bar fits a phone and a print-out without shrinking its text;
+# only numbers stand in it, and the table of steps below says what they mean.
+
+HEIGHT = 44
+BAR_TOP, BAR_HEIGHT = 4, 24
+SMALLEST_LABELLED = 5.0
+"""Per cent of the width below which a part is too narrow for its number."""
+FARTHEST_DEADLINE = 2.0
+"""A deadline beyond this many bounds is named, not drawn."""
+
+
+def time_bar(promise: Promise, plan: Plan) -> str:
+    """The bound's steps side by side, with a mark at the deadline; empty without a bound."""
+    if not promise.bound or not promise.steps:
+        return ""
+    drawn = promise.deadline <= promise.bound * FARTHEST_DEADLINE
+    whole = 1.01 * (max(promise.bound, promise.deadline) if drawn else promise.bound)
+    kinds = place_kinds(plan)
+    parts = [tooltip(_alternative(promise))]
+    so_far = 0
+    for position, step in enumerate(promise.steps, start=1):
+        if step.time > 0:
+            start, width = so_far / whole * 100, step.time / whole * 100
+            parts.append(
+                _segment(
+                    position, start, width, kinds.get(step.place, "waiting"), step.what, step.time
+                )
+            )
+        so_far += step.time
+    if drawn:
+        parts.append(_deadline(promise, promise.deadline / whole * 100))
+    return element("svg", *parts, class_="time-bar", role="img", width="100%", height=HEIGHT)
+
+
+def place_kinds(plan: Plan) -> dict[str, str]:
+    """Place of a step -> node, bus, gateway or source; every other place is one of waiting."""
+    vehicle = plan.vehicle
+    kinds = {source.name: "source" for source in plan.query.sources}
+    kinds |= {gateway.name: "gateway" for gateway in vehicle.gateways}
+    kinds |= {bus.name: "bus" for bus in vehicle.buses}
+    kinds |= {link.name: "bus" for link in vehicle.links}
+    return kinds | {node.name: "node" for node in vehicle.nodes}
+
+
+def _segment(position: int, start: float, width: float, kind: str, what: str, time: int) -> str:
+    box = element(
+        "rect",
+        class_=f"part part-{kind}",
+        x=f"{start:.2f}%",
+        y=BAR_TOP,
+        width=f"{width:.2f}%",
+        height=BAR_HEIGHT,
+    )
+    number = ""
+    if width >= SMALLEST_LABELLED:
+        number = element(
+            "text",
+            str(position),
+            x=f"{start + width / 2:.2f}%",
+            y=BAR_TOP + BAR_HEIGHT / 2 + 4,
+            text_anchor="middle",
+        )
+    return group("step", box, number, title=f"{position}. {what}: {milliseconds(time)} ms")
+
+
+def _deadline(promise: Promise, at: float) -> str:
+    line = element(
+        "line",
+        class_="deadline",
+        x1=f"{at:.2f}%",
+        x2=f"{at:.2f}%",
+        y1=0,
+        y2=BAR_TOP + BAR_HEIGHT + 4,
+    )
+    text = element(
+        "text",
+        f"deadline {format_duration(promise.deadline)}",
+        class_="deadline-text",
+        x=f"{at:.2f}%",
+        y=HEIGHT - 2,
+        text_anchor="end" if at > 30 else "start",
+    )
+    return line + text
+
+
+def _alternative(promise: Promise) -> str:
+    steps = ", ".join(f"{step.place} {milliseconds(step.time)} ms" for step in promise.steps)
+    return f"{promise.output}: {steps}"
+
+
+# ------------------------------------------------------------
+# A compiled query as one self-contained HTML page: no script, nothing from elsewhere.
+
+
+KEY = (
+    ("source", "on the way from the sensor"),
+    ("waiting", "waiting for other inputs or for a window"),
+    ("node", "waiting for the processor and running"),
+    ("bus", "on a bus or link"),
+    ("gateway", "in a gateway"),
+)
+
+
+def plan_html(plan: Plan) -> str:
+    """The picture, what can be promised and why, and the plan's tables."""
+    heading, picture = heading_of(plan), plan_svg(plan, heading=False)
+    sections = [
+        f"<h1>{escaped(heading)}</h1>",
+        f'<p class="verdict {state_of(plan)}">{escaped(summary(plan))}</p>',
+        f'<figure tabindex="0" aria-label="Picture of the plan">{picture}</figure>',
+        _promises(plan),
+        *(
+            section_table(table)
+            for table in (
+                plan_tables.loads(plan),
+                plan_tables.tasks(plan),
+                plan_tables.placement(plan),
+                plan_tables.crossings(plan),
+            )
+        ),
+    ]
+    return page(heading, sections)
+
+
+def _promises(plan: Plan) -> str:
+    if plan.verdict is None:
+        return ""
+    cards = "\n".join(_card(promise, plan) for promise in plan.verdict.promises)
+    key = "".join(
+        "<li>"
+        + element(
+            "svg", rect(0, 0, 12, 12, f"part-{kind}", 2), width=12, height=12, aria_hidden="true"
+        )
+        + f"{escaped(meaning)}</li>"
+        for kind, meaning in KEY
+    )
+    return (
+        "<section><h2>Where the time goes</h2>\n"
+        f'<ul class="key">{key}</ul>\n<div class="cards">\n{cards}\n</div></section>'
+    )
+
+
+def _card(promise: Promise, plan: Plan) -> str:
+    state = "kept" if promise.kept else "broken"
+    facts = [f"deadline {format_duration(promise.deadline)}"]
+    if promise.bound is None or promise.slack is None:
+        facts.append("no bound")
+    else:
+        facts.append(f"bound {milliseconds(promise.bound)} ms")
+        facts.append(f"slack {milliseconds(promise.slack)} ms")
+    lines = [
+        f'<h3><span class="{state}">{sign(promise.kept)}</span> {escaped(promise.output)} '
+        f'<small class="muted">{"hard" if promise.hard else "soft"}</small></h3>',
+        f"<p>{escaped(', '.join(facts))}</p>",
+    ]
+    if (blame := blame_text(promise)) != NONE:
+        lines.append(f"<p><b>Blame:</b> {escaped(blame)}</p>")
+    if promise.advice:
+        lines.append(f"<p><b>What would help:</b> {escaped(promise.advice)}</p>")
+    if promise.steps:
+        lines.append(time_bar(promise, plan))
+        if promise.bound and promise.deadline > FARTHEST_DEADLINE * promise.bound:
+            far = f"The deadline, {format_duration(promise.deadline)}, lies far beyond the bar."
+            lines.append(f'<p class="muted"><small>{escaped(far)}</small></p>')
+        table = plan_tables.derivation(promise)
+        opened = "" if promise.kept else " open"
+        lines.append(f"<details{opened}><summary>How the bound adds up</summary>")
+        lines.append(f"{table_html(table)}</details>")
+    return f'<article class="card is-{state}">' + "\n".join(lines) + "</article>"

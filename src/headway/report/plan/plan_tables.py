@@ -1,0 +1,267 @@
+"""A plan in words and tables: plain text for the command line and for pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.compiler.utilisation import fits
+from headway.model.operators import Operator
+from headway.model.plan import Load, Plan, Promise, Task
+from headway.model.quantities import Rate, format_duration, milliseconds
+from headway.model.query import Source
+from headway.model.vehicle import Bus, BusKind, Link, Node
+
+# ------------------------------------------------------------
+# How a plan's values are put into words: one place for tables, pictures and pages.
+
+KEPT, BROKEN = "✓", "✗"
+NONE = "–"
+ARROW = " → "
+
+_KINDS = {"udo": "user-defined"}
+_BUS_KINDS = {BusKind.CAN: "CAN", BusKind.CAN_FD: "CAN FD", BusKind.ETHERNET: "Ethernet"}
+
+
+def kind_of(operator: Operator) -> str:
+    return _KINDS.get(operator.kind, operator.kind)
+
+
+def worst_cost(operator: Operator, node: Node | None) -> int | None:
+    """The longest execution on the node, in nanoseconds; None when no cost is declared."""
+    if operator.cost is None:
+        return None
+    return operator.cost.worst(node.speed if node else 1)
+
+
+def rate_text(rate: Rate) -> str:
+    return f"{rate.count} per {format_duration(rate.period)}"
+
+
+def source_details(source: Source) -> tuple[str, ...]:
+    """What may come, and what the load shedder lets through."""
+    details = [rate_text(source.rate)] if source.rate else []
+    if source.shedder:
+        shedder = source.shedder
+        details.append(f"shed to {rate_text(Rate(shedder.at_most, shedder.per))}")
+    return tuple(details)
+
+
+def bit_rate_text(bits_per_second: int) -> str:
+    for unit, size in (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3)):
+        if bits_per_second >= size:
+            return f"{bits_per_second / size:g} {unit}"
+    return f"{bits_per_second} bit/s"
+
+
+def medium_text(medium: Bus | Link) -> str:
+    if isinstance(medium, Link):
+        return f"link, {bit_rate_text(medium.speed)}"
+    speed = bit_rate_text(medium.bit_rate)
+    if medium.data_bit_rate:
+        speed += f" / {bit_rate_text(medium.data_bit_rate)}"
+    return f"{_BUS_KINDS[medium.kind]}, {speed}"
+
+
+def percent(share: float) -> str:
+    """Rounded to a tenth below ten per cent, to a whole above."""
+    value = share * 100
+    return f"{value:.1f} %" if 0 < value < 9.95 else f"{value:.0f} %"
+
+
+def load_fits(load: Load) -> bool:
+    return fits(load.utilisation, load.capacity)
+
+
+def sign(kept: bool) -> str:
+    return KEPT if kept else BROKEN
+
+
+def summary(plan: Plan) -> str:
+    """The verdict in one line."""
+    if plan.verdict is None:
+        return "Compiled without a vehicle: nothing is known about time."
+    promises = plan.verdict.promises
+    kept = sum(promise.kept for promise in promises)
+    count = f"{len(promises)} deadline" + ("s" if len(promises) != 1 else "")
+    if not promises:
+        return "No output has a deadline."
+    if kept == len(promises):
+        every = "The deadline holds" if kept == 1 else f"All {count} hold"
+        return f"{KEPT} {every} for every input within the declared rates."
+    some = "The deadline" if len(promises) == 1 else f"{len(promises) - kept} of {count}"
+    return f"{BROKEN} {some} cannot be promised."
+
+
+def blame_text(promise: Promise) -> str:
+    """Where most of the time goes, or why there is no bound."""
+    parts = [part for part in (promise.blame, promise.reason) if part]
+    return ": ".join(parts) or NONE
+
+
+# ------------------------------------------------------------
+# A plan as tables: headers and rows of plain text, for the command line and for pages alike.
+#
+# Cells hold names as the user wrote them: whoever shows them escapes them.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """``numeric`` are the columns to be aligned at the right."""
+
+    title: str
+    headers: list[str]
+    rows: list[list[str]]
+    numeric: tuple[int, ...] = ()
+
+
+def placement(plan: Plan) -> Table:
+    """What runs where: sources and operators by node, in the order of vehicle and query."""
+    placed = node_of(plan)
+    nodes = {node.name: node for node in plan.vehicle.nodes}
+    trains: dict[str, list[str]] = {}
+    for task in plan.tasks:
+        for name in dict.fromkeys(task.operators):
+            trains.setdefault(name, []).append(task.name)
+    rows: list[list[str]] = []
+    for node in _in_order(plan):
+        rows += [
+            [node, source.name, "source", NONE, NONE]
+            for source in plan.query.sources
+            if placed.get(source.name) == node
+        ]
+        for operator in plan.query.operators:
+            if placed.get(operator.name) == node:
+                cost = worst_cost(operator, nodes.get(node))
+                in_trains = ", ".join(trains.get(operator.name, [])) or NONE
+                rows.append([node, operator.name, kind_of(operator), _optional(cost), in_trains])
+    headers = ["Node", "Runs", "Kind", "Worst cost (ms)", "Tasks"]
+    return Table(title="Placement", headers=headers, rows=rows, numeric=(3,))
+
+
+def tasks(plan: Plan) -> Table:
+    """The operator trains with their EDF* deadlines and how these come about."""
+    rows = [
+        [
+            task.name,
+            task.node,
+            ARROW.join(task.operators),
+            ", ".join(task.entries) or NONE,
+            milliseconds(task.cost),
+            format_duration(task.relative_deadline),
+            task.formula or NONE,
+            _releases(task),
+        ]
+        for task in plan.tasks
+    ]
+    headers = ["Task", "Node", "Operators", "Entered by", "Cost (ms)", "Relative deadline"]
+    headers += ["Formula", "Releases"]
+    return Table(title="Tasks", headers=headers, rows=rows, numeric=(4, 5))
+
+
+def crossings(plan: Plan) -> Table:
+    """The streams that leave a node, and their routes."""
+    rows = [
+        [
+            crossing.stream,
+            crossing.sender,
+            crossing.receiver,
+            str(crossing.size_bytes),
+            ARROW.join(hop.name for hop in crossing.hops) or NONE,
+            milliseconds(crossing.delay),
+            str(crossing.priority),
+        ]
+        for crossing in plan.crossings
+    ]
+    headers = ["Stream", "From", "To", "Bytes", "Route", "Delay (ms)", "Priority"]
+    return Table(title="Streams between nodes", headers=headers, rows=rows, numeric=(3, 5, 6))
+
+
+def loads(plan: Plan) -> Table:
+    """How busy nodes, buses and links are at the declared rates; empty without a verdict."""
+    found = plan.verdict.loads if plan.verdict else ()
+    rows = [
+        [
+            load.name,
+            load.kind,
+            percent(load.utilisation),
+            percent(load.capacity),
+            sign(load_fits(load)),
+        ]
+        for load in found
+    ]
+    headers = ["Name", "Kind", "Used", "Usable", "Fits"]
+    return Table(title="Loads", headers=headers, rows=rows, numeric=(2, 3))
+
+
+def promises(plan: Plan) -> Table:
+    """What each output can count on; empty without a verdict."""
+    found = plan.verdict.promises if plan.verdict else ()
+    rows = [
+        [
+            promise.output,
+            "hard" if promise.hard else "soft",
+            format_duration(promise.deadline),
+            _optional(promise.bound),
+            _optional(promise.slack),
+            sign(promise.kept),
+            blame_text(promise),
+            promise.advice or NONE,
+        ]
+        for promise in found
+    ]
+    headers = ["Output", "Kind", "Deadline", "Bound (ms)", "Slack (ms)", "Kept"]
+    headers += ["Blame", "What would help"]
+    return Table(title="Promises", headers=headers, rows=rows, numeric=(2, 3, 4))
+
+
+def derivation(promise: Promise) -> Table:
+    """Where the time of one bound goes, step by step."""
+    rows: list[list[str]] = []
+    so_far = 0
+    for position, step in enumerate(promise.steps, start=1):
+        so_far += step.time
+        share = percent(step.time / promise.bound) if promise.bound else NONE
+        rows.append(
+            [
+                str(position),
+                step.place,
+                step.what,
+                milliseconds(step.time),
+                milliseconds(so_far),
+                share,
+            ]
+        )
+    headers = ["Step", "Where", "What", "Time (ms)", "So far (ms)", "Share"]
+    title = f"Where the time of {promise.output} goes"
+    return Table(title=title, headers=headers, rows=rows, numeric=(0, 3, 4, 5))
+
+
+def derivations(plan: Plan) -> list[Table]:
+    """The derivation of every bound, in the order of the outputs."""
+    found = plan.verdict.promises if plan.verdict else ()
+    return [derivation(promise) for promise in found if promise.steps]
+
+
+def node_of(plan: Plan) -> dict[str, str]:
+    """Operator or source -> its node."""
+    placed = dict(plan.vehicle.sensors)
+    for query in plan.node_queries:
+        placed |= dict.fromkeys((*query.sources, *query.operators), query.node)
+    return placed | dict(plan.placement)
+
+
+def _in_order(plan: Plan) -> list[str]:
+    names = [node.name for node in plan.vehicle.nodes]
+    return list(dict.fromkeys([*names, *node_of(plan).values()]))
+
+
+def _optional(nanoseconds: int | None) -> str:
+    return NONE if nanoseconds is None else milliseconds(nanoseconds)
+
+
+def _releases(task: Task) -> str:
+    released = [
+        f"{after.task} (+{milliseconds(after.delay)} ms)" if after.delay else after.task
+        for after in task.successors
+    ]
+    return ", ".join([*released, *task.outputs]) or NONE

@@ -1,0 +1,1 @@
+"""A drive as a page to play."""

@@ -1,0 +1,134 @@
+"""A query over a whole recording on Spark: each output computed once, accounted and written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from headway.errors import FileError
+from headway.model.plan import Plan
+from headway.model.query import Criticality, Output
+from headway.runtime.run_folder import RunFolder
+from headway.spark.accounting import Account, now
+from headway.spark.batch.batch_sinks import CONSOLE, Sink
+from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.results import SparkOutput, SparkRun
+from headway.spark.session.spark_failures import translated
+from headway.spark.side_files import write_side
+from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
+from headway.spark.sources.recorded_files import PARQUET, Inputs, find_files
+
+# ------------------------------------------------------------
+# A query over a whole recording on Spark: each output computed once, accounted and written.
+
+
+OnOutput = Callable[[str], None]
+OnRows = Callable[[str, list[dict[str, object]]], None]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """``on_output`` is called before each output is computed; ``on_rows`` gets the rows that the
+    console shows."""
+
+    spark: SparkSession
+    plan: Plan
+    inputs: Inputs
+    folder: RunFolder
+    sink: Sink = field(default_factory=Sink)
+    on_output: OnOutput = lambda name: None
+    on_rows: OnRows = lambda name, rows: None
+
+    def __post_init__(self) -> None:
+        self.sink.check(self.spark)
+
+    def run(self) -> SparkRun:
+        clock = time.perf_counter()
+        quarantine = Quarantine(self.folder.part(FOLDER))
+        run = self._without_damaged(quarantine)
+        left_out = quarantine.entries()
+        if not left_out:
+            self.folder.drop(FOLDER)
+        return replace(
+            run,
+            seconds=time.perf_counter() - clock,
+            rows_in=None if left_out else self._rows_in(),
+            notes=notes(left_out),
+        )
+
+    def _without_damaged(self, quarantine: Quarantine) -> SparkRun:
+        """Damage behind the sound footer of a file shows when Spark reads it: the file is left out
+        and the batch begins again. Nothing is visible before all is complete."""
+        damaged: set[str] = set()
+        while True:
+            try:
+                return self._run(quarantine, damaged)
+            except FileError as error:
+                place = error.problems[0].place
+                found = place and self.inputs.source_with(place.file, self.plan.query.sources)
+                if not found or found[1] in damaged:
+                    raise
+                damaged.add(found[1])
+                quarantine.add(entry_of(*found, error))
+                for name in self.folder.names:
+                    if name != FOLDER:
+                        self.folder.drop(name)
+
+    def _run(self, quarantine: Quarantine, damaged: set[str]) -> SparkRun:
+        began = now()
+        schemas = dict(self.plan.schemas)
+        done: dict[str, SparkOutput] = {}
+        with translated(), ExitStack() as kept:
+            given = self.plan.query.sources
+            sources = self.inputs.read_batch(self.spark, given, quarantine, damaged)
+            for source in given:
+                if self.inputs.read_by_python(source):
+                    sources[source.name] = _kept(sources[source.name], kept)
+            lowered = kept.enter_context(lower_batch(self.plan, sources))
+            for output in sorted(self.plan.query.outputs, key=urgency):
+                self.on_output(output.name)
+                account = Account(output, schemas[output.stream], began)
+                done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
+                if self.sink.format == CONSOLE:
+                    self.on_rows(output.name, self.sink.shown(lowered[output.name], account))
+            self.on_output("side outputs")
+            side = write_side(lowered.side, self.plan, self.folder)
+        outputs = tuple(done[output.name] for output in self.plan.query.outputs)
+        return SparkRun(outputs=outputs, seconds=0.0, side=side)
+
+    def _rows_in(self) -> int | None:
+        """What Parquet files say they hold; others would have to be read for it."""
+        if self.inputs.folder is None:
+            return None
+        rows = 0
+        for source in self.plan.query.sources:
+            files = find_files(self.inputs.folder, source)
+            if files.suffix != PARQUET:
+                return None
+            rows += sum(pq.ParquetFile(path).metadata.num_rows for path in files.paths())
+        return rows
+
+
+def run_batch(
+    spark: SparkSession, plan: Plan, recording: Path, folder: RunFolder, sink: Sink
+) -> SparkRun:
+    """Over a folder of files."""
+    return Batch(spark, plan, Inputs(recording), folder, sink).run()
+
+
+def _kept(data: DataFrame, until: ExitStack) -> DataFrame:
+    """Read once: every output, and the search for late and rejected tuples, would read again."""
+    kept = data.persist()
+    until.callback(kept.unpersist)
+    return kept
+
+
+def urgency(output: Output) -> tuple[bool, int]:
+    """Hard before soft, then the earliest deadline first."""
+    return output.criticality is not Criticality.HARD, output.deadline or 0

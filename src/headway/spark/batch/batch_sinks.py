@@ -1,0 +1,75 @@
+"""Where the outputs of a batch go: files in the output folder, the terminal, any Spark format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation, SparkSession
+
+from headway.errors import InputError, Problem
+from headway.runtime.run_folder import RunFolder
+from headway.spark.accounting import Account
+from headway.spark.results import SparkOutput
+
+CONSOLE = "console"
+PARQUET_FORMAT = "parquet"
+FILES = frozenset({PARQUET_FORMAT, "csv", "json", "orc", "text", "avro", "xml"})
+SHOWN_ROWS = 20
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A format with its options; in the options ``{output}`` stands for the output's name, and in
+    a stream ``{batch}`` for the micro-batch's number, ``{run}`` for the run."""
+
+    format: str = PARQUET_FORMAT
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def options_for(self, **names: str) -> dict[str, str]:
+        options = dict(self.options)
+        for name, value in names.items():
+            options = {key: text.replace(f"{{{name}}}", value) for key, text in options.items()}
+        return options
+
+    def check(self, spark: SparkSession) -> None:
+        """InputError for a format that this Spark does not know, before anything is computed."""
+        if self.format == CONSOLE:
+            return
+        java: Any = spark._jvm
+        sources = java.org.apache.spark.sql.execution.datasources.DataSource
+        session: Any = spark._jsparkSession
+        try:
+            sources.lookupDataSource(self.format, session.sessionState().conf())
+        except (Py4JJavaError, PySparkException):
+            raise InputError(
+                Problem(
+                    "Spark does not know this format",
+                    at="--format",
+                    got=self.format,
+                    want="parquet, csv, json, orc, console, or one whose Java package is there "
+                    "(--conf spark.jars.packages=…)",
+                )
+            ) from None
+
+    def write(self, data: DataFrame, account: Account, folder: RunFolder) -> SparkOutput:
+        """Writes one output's rows with their deadlines. Files are complete under their names when
+        the folder is; other formats are as exact as their Spark writers are."""
+        observed = Observation()
+        stamped = account.stamped(data).observe(observed, *account.measures())
+        name = account.output.name
+        writer = stamped.write.format(self.format).options(**self.options_for(output=name))
+        if self.format == CONSOLE:
+            stamped.write.format("noop").mode("overwrite").save()
+        elif self.format in FILES:
+            writer.save(str(folder.part(f"{name}.{self.format}")))
+        else:
+            writer.mode("append").save()
+        return account.summary(observed.get)
+
+    def shown(self, data: DataFrame, account: Account) -> list[dict[str, object]]:
+        """The first rows, for the terminal."""
+        return [row.asDict() for row in account.stamped(data).limit(SHOWN_ROWS).collect()]

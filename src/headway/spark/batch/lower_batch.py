@@ -1,0 +1,203 @@
+"""A plan over DataFrames, in batch: one vehicle or a fleet, all of a recording at once.
+
+Native: filters, maps, unions, joins without a timeout, aggregates. In the engine, inside the tasks:
+what needs the order of arrival, and what that depends on (:mod:`headway.spark.lowering.regions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from types import TracebackType
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+
+from headway.compiler.meaning import on_one_node
+from headway.errors import DataError, Problem
+from headway.model.graph import Graph, graph_of
+from headway.model.operators import Aggregate, Join
+from headway.model.plan import Plan
+from headway.model.schema import Schema
+from headway.spark.capabilities import Mode, refuse_unsupported
+from headway.spark.lowering.drops import Drops, surely_on_time, with_marks
+from headway.spark.lowering.engine_region import exits, run_region
+from headway.spark.lowering.frames import StreamFrame
+from headway.spark.lowering.given_sources import as_source, misfits, order_of
+from headway.spark.lowering.native_operators import LOWER
+from headway.spark.lowering.regions import Region, calls_python, part_giving, region_of
+from headway.spark.lowering.side_rows import LISTED_TYPE
+
+
+class Lowered(dict[str, DataFrame]):
+    """Outputs by name: vehicle, timestamp, fields.
+
+    What several of them need is computed once and kept until :meth:`release`, or the end of the
+    ``with`` block.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[DataFrame] = []
+        self._side: Callable[[], DataFrame] | None = None
+
+    def list_side(self, side: Callable[[], DataFrame]) -> None:
+        self._side = side
+
+    @property
+    def side(self) -> DataFrame:
+        """Tuples that left their way: ``kind``, the columns of the vehicle engine's side files,
+        ``vehicle``."""
+        assert self._side is not None
+        return self._side()
+
+    def keep(self, data: DataFrame) -> DataFrame:
+        """``data``, to be computed once."""
+        kept = data.persist(StorageLevel.MEMORY_AND_DISK)
+        self.kept.append(kept)
+        return kept
+
+    def release(self) -> None:
+        while self.kept:
+            self.kept.pop().unpersist()
+
+    def __enter__(self) -> Lowered:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+def lower_batch(
+    plan: Plan, sources: Mapping[str, DataFrame], *, look_for_late: bool = True
+) -> Lowered:
+    """The outputs of a plan over its sources, as DataFrames that nothing has computed yet.
+
+    A source has the columns ``timestamp``, its fields, and if there are any ``vehicle``,
+    ``arrived_at`` and ``position`` (a number that breaks ties of arrival, the place in the file).
+    ``look_for_late`` runs a small job over the sources that feed joins or windows, to find that no
+    tuple can be late; off, marks are always computed.
+    """
+    plan = on_one_node(plan)
+    refuse_unsupported(plan, Mode.BATCH)
+    lowering = _Lowering(plan, given_sources(plan, sources), look_for_late)
+    for source in plan.query.sources:
+        lowering.drops.rejected(source, misfits(sources[source.name], source))
+    return lowering.lowered()
+
+
+def given_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    """The DataFrames of the query's sources, held to their schemas; DataError if one is missing."""
+    wanted = plan.query.sources
+    if missing := [source.name for source in wanted if source.name not in sources]:
+        raise DataError(
+            Problem(f"no data for source {name!r}", got=f"data for {', '.join(sources) or 'none'}")
+            for name in missing
+        )
+    return {source.name: as_source(sources[source.name], source) for source in wanted}
+
+
+class _Lowering:
+    """Lowers each stream once."""
+
+    def __init__(self, plan: Plan, sources: Mapping[str, DataFrame], look_for_late: bool) -> None:
+        self.plan = plan
+        self.graph: Graph = graph_of(plan.query)
+        self.schemas: dict[str, Schema] = dict(plan.schemas)
+        self.sources = sources
+        self.look_for_late = look_for_late
+        self.region: Region = region_of(self.graph)
+        self.marked = self._streams_with_marks()
+        self.result = Lowered()
+        self.drops = Drops(plan, self.result.keep)
+        self.frames: dict[str, StreamFrame] = {}
+        self.on_time: set[str] = set()
+
+    def lowered(self) -> Lowered:
+        if self.region.exits:
+            part = part_giving(self.plan, self.region.exits)
+            watched = tuple(name for name in self.region.exits if name in self.marked)
+            data = self.result.keep(run_region(part, dict(self.sources), watched))
+            self.drops.by_engine(data)
+            self.frames |= exits(data, {name: self.schemas[name] for name in self.region.exits})
+        native = [n for n in self.graph.sources if n not in self.frames and self._uses(n)]
+        if self.look_for_late:
+            self.on_time = surely_on_time(
+                {n: (self.sources[n], self.graph.sources[n]) for n in native if n in self.marked}
+            )
+        for name in native:
+            self.frames[name] = self._source(name)
+        for name in self.graph.order:
+            if name not in self.region.streams:
+                self.frames[name] = self._operator(name)
+        for name, output in self.graph.outputs.items():
+            self.result[name] = self.frames[output.stream].output()
+        session = next(iter(self.sources.values())).sparkSession
+        self.result.list_side(
+            lambda: self.drops.table(lambda: session.createDataFrame([], LISTED_TYPE))
+        )
+        return self.result
+
+    def _source(self, name: str) -> StreamFrame:
+        source, data = self.graph.sources[name], self.sources[name]
+        marked = name in self.marked and name not in self.on_time
+        if marked:
+            data = with_marks(data, source, order_of(source))
+        frame = StreamFrame(data, source.schema, marked, timed=True)
+        return self._shared(name, frame) if marked else frame
+
+    def _operator(self, name: str) -> StreamFrame:
+        operator = self.graph.operators[name]
+        inputs = {port.port: self.frames[port.stream] for port in operator.inputs}
+        if calls_python(operator):
+            ((port, frame),) = inputs.items()
+            on_failed = partial(self.drops.failed, name, frame)
+            inputs = {port: replace(frame, on_failed=on_failed)}
+        if isinstance(operator, Join | Aggregate):
+            for port, frame in inputs.items():
+                self.drops.late(name, port, frame)
+        frame = LOWER[operator.kind](operator, inputs, self.schemas[name])
+        return self._shared(name, frame) if self._costly(name) else frame
+
+    # ---------------------------------------------------------------- computed once
+
+    def _uses(self, stream: str) -> int:
+        """How often the native part reads a stream."""
+        readers = (self.graph.operators[name] for name in self.graph.consumers[stream])
+        return len(self.graph.outputs_of[stream]) + sum(
+            reader.streams.count(stream)
+            for reader in readers
+            if reader.name not in self.region.streams
+        )
+
+    def _costly(self, stream: str) -> bool:
+        """Whether computing it again would be more than reading a source and looking at rows."""
+        if stream in self.graph.sources:
+            return stream in self.region.exits or stream in self.marked
+        operator = self.graph.operators[stream]
+        return isinstance(operator, Join | Aggregate) or any(map(self._costly, operator.streams))
+
+    def _shared(self, name: str, frame: StreamFrame) -> StreamFrame:
+        if self._uses(name) < 2:
+            return frame
+        return frame.with_data(self.result.keep(frame.data))
+
+    # ---------------------------------------------------------------- marks
+
+    def _streams_with_marks(self) -> set[str]:
+        """The streams whose marks a native join or aggregate asks for."""
+        wanted: set[str] = set()
+        for name in reversed(self.graph.order):
+            operator = self.graph.operators[name]
+            if name in self.region.streams:
+                continue
+            drops = isinstance(operator, Join | Aggregate)
+            if drops or name in wanted:
+                wanted.update(operator.streams)
+        return wanted

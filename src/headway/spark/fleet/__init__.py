@@ -1,0 +1,1 @@
+"""A vehicle engine for each vehicle of a fleet."""

@@ -1,0 +1,1 @@
+"""Getting to a Spark that can run: Java, session, workers, slots, packages for a cluster."""

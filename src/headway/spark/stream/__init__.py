@@ -1,0 +1,1 @@
+"""A query over streams that go on."""

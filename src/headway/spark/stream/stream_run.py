@@ -1,0 +1,206 @@
+"""A query live on Spark: its groups of outputs, started, watched, restarted and stopped."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headway.errors import FileError
+from headway.model.graph import graph_of
+from headway.model.plan import Plan
+from headway.model.quantities import SECOND
+from headway.model.query import Criticality
+from headway.runtime.operators.base import DropKind
+from headway.runtime.run_folder import SUMMARY
+from headway.spark.batch.batch_sinks import FILES, Sink
+from headway.spark.lowering.regions import ancestors
+from headway.spark.results import OutputProgress, SideCount, SparkRun
+from headway.spark.session.spark_failures import explained, may_restart, translated
+from headway.spark.session.urgency import GATES, NoGate, refuse_below_floor, shares
+from headway.spark.side_files import in_order, side_name, write_empty_side
+from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, notes
+from headway.spark.sources.recorded_files import Inputs
+from headway.spark.stream.checkpoints import MARK, open_run
+from headway.spark.stream.stream_query import GroupQuery, groups_of
+from headway.spark.stream.stream_sinks import OnRows, stream_sink
+
+LOOK_S = 0.1
+SUMMARY_S = 5.0
+HOLD = SECOND
+"""how long a live vehicle's tuples wait for a source of which nothing comes"""
+
+
+class StreamRun:
+    """``run`` returns when the input has ended (``available_now``), when ``stop`` is called from
+    another thread, or on Ctrl-C, with what was done until then. ``on_outcome`` gets it too, and
+    every few seconds what was done so far."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: Plan,
+        inputs: Inputs | Path,
+        output: Path,
+        *,
+        checkpoint: Path,
+        sink: Sink | None = None,
+        policy: str = "edf",
+        available_now: bool = False,
+        files_per_batch: int | None = None,
+        late_ok: bool = False,
+        afresh: bool = False,
+        on_look: Callable[[], None] = lambda: None,
+        on_rows: OnRows = lambda name, rows: None,
+        on_outcome: Callable[[SparkRun], object] = lambda run: None,
+    ) -> None:
+        if not late_ok:
+            refuse_below_floor(plan)
+        self._inputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
+        self._sink = sink or Sink()
+        self._inputs.check(plan.query, streaming=True)
+        self._sink.check(spark)
+        self._spark, self._plan, self._output = spark, plan, output
+        self._on_look, self._on_outcome = on_look, on_outcome
+        self._stopping = False
+        hold = None if available_now else HOLD
+        about = {
+            "input": self._inputs.identity,
+            "format": " ".join(
+                [self._sink.format, *(f"{k}={v}" for k, v in sorted(self._sink.options.items()))]
+            ),
+            "kind of run": "live" if hold is not None else "--available-now",
+        }
+        run = open_run(plan, checkpoint, output, about, afresh=afresh)
+        self.resumed = run.resumed
+        slots = spark.sparkContext.defaultParallelism
+        any_hard = any(o.criticality is Criticality.HARD for o in plan.query.outputs)
+        share = shares(slots, any_hard=any_hard, policy=policy)
+        self._gate = GATES[policy]()
+        self._rejected = Rejected(output / side_name(DropKind.REJECTED, plan))
+        self._rejected_before = self._rejected.counts()
+        if not run.resumed:
+            write_empty_side(plan, output)
+        self.queries: list[GroupQuery] = []
+        listed: set[str] = set()
+        for group in groups_of(plan):
+            streams = [one.stream for one in group.outputs]
+            computed = ancestors(graph_of(plan.query), streams)
+            self.queries.append(
+                GroupQuery(
+                    plan,
+                    group,
+                    self._inputs,
+                    output,
+                    checkpoint,
+                    run.began,
+                    share[group.hard],
+                    NoGate() if group.hard else self._gate,
+                    stream_sink(spark, self._sink, output, run.id, on_rows),
+                    frozenset(computed - listed),
+                    available_now,
+                    hold,
+                    files_per_batch,
+                )
+            )
+            listed |= computed
+        self._available_now = available_now
+        self._clock = time.perf_counter()
+        self._told = self._clock - SUMMARY_S
+
+    def run(self) -> SparkRun:
+        try:
+            with translated():
+                for query in self.queries:
+                    query.start(self._spark)
+                self._watch()
+        except KeyboardInterrupt:
+            self._stopping = True
+        finally:
+            self._stop_queries()
+        if self._available_now and not self._stopping:
+            with translated():
+                for query in self.queries:
+                    query.finish()
+        outcome = self.outcome()
+        self._on_outcome(outcome)
+        return outcome
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    def _watch(self) -> None:
+        while not self._stopping:
+            self._on_look()
+            active = [self._still_runs(query) for query in self.queries]
+            if not any(active):
+                return
+            if time.perf_counter() - self._told > SUMMARY_S:
+                with suppress(FileError):  # the disk may have room again at the end
+                    self._on_outcome(self.outcome())
+                self._told = time.perf_counter()
+            time.sleep(LOOK_S)
+
+    def _still_runs(self, group: GroupQuery) -> bool:
+        query = group.query
+        assert query is not None
+        if query.isActive:
+            return True
+        error = query.exception()
+        if error is None:
+            return False
+        if not may_restart(str(error), group.restarts):
+            raise explained(error) from error
+        group.restarts += 1
+        group.start(self._spark)
+        return True
+
+    def _stop_queries(self) -> None:
+        self._gate.give_up()
+        for group in self.queries:
+            if group.query is not None and group.query.isActive:
+                group.query.stop()
+
+    # ---------------------------------------------------------------- what was done
+
+    @property
+    def files(self) -> list[str]:
+        """What the output folder holds of this run."""
+        kind = self._sink.format
+        outputs = [f"{one.name}.{kind}" for one in self._plan.query.outputs if kind in FILES]
+        sides = [side_name(kind, self._plan) for kind in DropKind]
+        return [*outputs, *sides, FOLDER, SUMMARY, MARK]
+
+    def outcome(self) -> SparkRun:
+        by_name = {
+            tally.account.output.name: tally.summary()
+            for group in self.queries
+            for tally in group.tallies
+        }
+        told = ("continued from its checkpoint: numbers are of this process",)
+        left_out = Quarantine(self._output / FOLDER).entries()
+        return SparkRun(
+            outputs=tuple(by_name[output.name] for output in self._plan.query.outputs),
+            seconds=time.perf_counter() - self._clock,
+            batches=sum(group.batches for group in self.queries),
+            restarts=sum(group.restarts for group in self.queries),
+            side=self._side(),
+            notes=(*(told if self.resumed else ()), *notes(left_out)),
+        )
+
+    def _side(self) -> tuple[SideCount, ...]:
+        counts: Counter[tuple[str, str]] = Counter()
+        for group in self.queries:
+            counts += group.side.counts
+        for source, count in self._rejected.counts().items():
+            counts["rejected", source] += count - self._rejected_before.get(source, 0)
+        found = [SideCount(kind, where, n) for (kind, where), n in counts.items() if n]
+        return in_order(found, self._plan)
+
+    def progress(self) -> list[OutputProgress]:
+        """Where each output stands now."""
+        return [one for group in self.queries for one in group.progress()]
