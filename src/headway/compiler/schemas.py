@@ -1,4 +1,9 @@
-"""Pass: the schema of every stream, and with it the type check of every expression."""
+"""Pass: the schema of every stream, and with it the type check of every expression.
+
+One function an operator (:data:`INFER`) gives the schema of its output from those of its inputs. It
+raises :class:`headway.errors.InputError` whose problems are told from the operator's own place
+(``where``, ``columns.ttc``); :func:`infer` adds where the operator stands.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +21,7 @@ from headway.model.operators import Aggregate, Filter, Fusion, Join, Map, Union,
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, DataType, Field, Schema
 
-# ------------------------------------------------------------
-# Named expressions to fields: the part that Map, Join and Aggregate share.
+# ---------------------------------- named expressions to fields: what Map, Join and Aggregate share
 
 
 def fields_of(
@@ -75,8 +79,7 @@ def name_problems(names: Iterable[str]) -> list[Problem]:
     return problems
 
 
-# ------------------------------------------------------------
-# Filter, Map and Union: the operators that look at one tuple at a time.
+# ------------------------------------------------------- filter, map and union: one tuple at a time
 
 
 def infer_filter(operator: Filter, inputs: Mapping[str, Schema]) -> Schema:
@@ -124,8 +127,7 @@ def infer_union(operator: Union, inputs: Mapping[str, Schema]) -> Schema:
     return Schema(tuple(longest))
 
 
-# ------------------------------------------------------------
-# Join: keys must be comparable; columns of both sides go out, or those selected.
+# ------------------- join: keys must be comparable; columns of both sides go out, or those selected
 
 
 def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
@@ -174,8 +176,7 @@ def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
     return Schema(both)
 
 
-# ------------------------------------------------------------
-# Aggregate: the keys, then the aggregated columns.
+# ------------------------------------------------- aggregate: the keys, then the aggregated columns
 
 
 def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema:
@@ -214,8 +215,8 @@ def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema
     return Schema((*keys, *computed))
 
 
-# ------------------------------------------------------------
-# User-defined and fusion operators declare their output; their inputs must have the key columns.
+# ---------------------------------------------------------------- user-defined and fusion
+# They declare their output; their inputs must have the key columns.
 
 
 _IMPLEMENTATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -244,11 +245,7 @@ def infer_custom(operator: UserDefined | Fusion, inputs: Mapping[str, Schema]) -
     return operator.schema
 
 
-# ------------------------------------------------------------
-# What schema an operator's output has, given its inputs': one function an operator.
-#
-# A function raises :class:`headway.errors.InputError` whose problems are told from the operator's
-# own place (``where``, ``columns.ttc``); the pass ``infer`` adds where the operator stands.
+# ---------------------------------------------------------------- the pass
 
 
 Infer = Callable[[Any, Mapping[str, Schema]], Schema]
@@ -263,10 +260,6 @@ INFER: dict[str, Infer] = {
     "udo": infer_custom,
     "fusion": infer_custom,
 }
-
-
-# ------------------------------------------------------------
-# Pass: the schema of every stream, and with it the type check of every expression.
 
 
 def infer(compilation: Compilation) -> Compilation:

@@ -11,9 +11,6 @@ from headway.model.operators import Aggregate, Fusion, Gather, Join, Operator, U
 from headway.model.quantities import SECOND, Cost, Rate, ceil_div
 from headway.model.vehicle import Bus, Link, Node, transfer_time
 
-# ------------------------------------------------------------
-# Pass: the long-run rate of every stream when all sources deliver their worst case.
-
 
 def rates(compilation: Compilation) -> Compilation:
     """Tuples per second of each stream; nothing when the query is compiled without a vehicle."""
@@ -40,10 +37,6 @@ def windows_per_tuple(operator: Operator) -> int:
     if isinstance(operator, Aggregate):
         return -(-operator.window // operator.every)
     return 1
-
-
-# ------------------------------------------------------------
-# Long-run loads at worst-case rates: an operator's on a node, a stream's on a bus or link.
 
 
 Key = TypeVar("Key", int, str)

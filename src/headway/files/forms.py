@@ -1,4 +1,9 @@
-"""What the forms of all files share: strict pydantic models, kinds of values, helpful refusals."""
+"""What the forms of all files share: strict pydantic models, kinds of values, helpful refusals.
+
+A form mirrors what a person writes; it becomes a value of :mod:`headway.model` afterwards. Forms
+that may be written in two ways are unions told apart by a tag that starts with ``TAG``; such tags
+are left out of the paths that people see.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +33,6 @@ from headway.errors import Problem
 from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.quantities import DURATION_FORM, Cost, Rate, format_duration, parse_duration
 from headway.model.schema import FIELD_FORM, NAME, NAME_FORM, Schema, parse_field, schema
-
-# ------------------------------------------------------------
-# What the forms of query and vehicle files share: strict pydantic models with helpful refusals.
-#
-# A form mirrors what a person writes; it becomes a value of :mod:`headway.model` afterwards.
-# Forms that may be written in two ways are unions told apart by a tag that starts with ``TAG``;
-# such tags are left out of the paths that people see.
 
 TAG = "form:"
 
@@ -156,8 +154,7 @@ def _explain(kind: str, message: str, ctx: dict[str, Any]) -> tuple[str, str]:
     return message, ""
 
 
-# ------------------------------------------------------------
-# The kinds of values in query and vehicle files: names, durations, rates, costs, expressions.
+# ---------------------------------------------------------------- names, durations, rates
 
 
 def _matching(pattern: str, what: str, want: str) -> Callable[[str], str]:
@@ -313,11 +310,7 @@ PositiveNumber = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 
 
-# ------------------------------------------------------------
-# Costs, expressions and schemas: their forms, the model's values, and back.
-
-
-# ------------------------------------------------------------------ cost
+# ---------------------------------------------------------------- costs
 
 
 class CostForm(Form):
@@ -360,7 +353,7 @@ def cost_plain(cost: Cost) -> Any:
     return result
 
 
-# ------------------------------------------------------------------ expressions
+# ---------------------------------------------------------------- expressions
 
 
 def sql_text(value: Any) -> str:
@@ -437,7 +430,7 @@ def columns_plain(columns: tuple[Column, ...]) -> dict[str, Any]:
     return {column.name: expression_plain(column.value) for column in columns}
 
 
-# ------------------------------------------------------------------ schemas
+# ---------------------------------------------------------------- schemas
 
 SchemaChoice = Annotated[
     Annotated[Name, Tag(f"{TAG}short")] | Annotated[Columns, Tag(f"{TAG}long")],

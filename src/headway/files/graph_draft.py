@@ -1,4 +1,8 @@
-"""A task graph as read, before it is checked: the common ground of all graph files."""
+"""A task graph as read, before it is checked: the common ground of all graph files.
+
+Readers only say what stands where. Whether it is a task graph (known tasks, no cycle) is for the
+model to say, once, in the same words for every format.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,6 @@ from headway.files.forms import refusal
 from headway.model.quantities import Number
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph, check_task_graph
 
-# ------------------------------------------------------------
-# Numbers as they are written in files.
-
 
 def number(value: Number) -> int | float:
     """The nearest decimal, without a point where it is whole."""
@@ -25,8 +26,7 @@ def number(value: Number) -> int | float:
     return int(as_float) if as_float.is_integer() else as_float
 
 
-# ------------------------------------------------------------
-# Plain text as words that know where they stand, for the formats of other tools.
+# ---------------------------------------------- words of plain text, for the formats of other tools
 
 
 LONGEST_NAME = 120
@@ -75,11 +75,7 @@ def checked_name(word: Word) -> str:
     return word.text
 
 
-# ------------------------------------------------------------
-# A task graph as read, before it is checked: the common ground of all graph files.
-#
-# Readers only say what stands where. Whether it is a task graph (known tasks, no cycle) is for
-# the model to say, once, in the same words for every format.
+# ---------------------------------------------------------------- the draft
 
 
 @dataclass
@@ -155,8 +151,7 @@ def _keep(first: Place) -> str:
     return f"keep one; the other is at line {first.line}, column {first.column}"
 
 
-# ------------------------------------------------------------
-# The kinds of values in task graph and network files.
+# ---------------------------------------------------------------- kinds of values
 
 
 LARGEST = 1e12

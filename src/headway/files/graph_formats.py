@@ -11,9 +11,8 @@ from headway.files.graph_draft import Draft, Word, checked_name, lines_of_words
 from headway.files.yaml_tree import Document, Mapping, Node, Scalar, Sequence, parse_yaml
 from headway.model.taskgraph import Edge, GraphTask
 
-# ------------------------------------------------------------
-# STG: the Standard Task Graph Set of Waseda University.
-#
+# ---------------------------------------------------------------- STG
+# The Standard Task Graph Set of Waseda University,
 # http://www.kasahara.cs.waseda.ac.jp/schedule/format_e.html. The first number counts the tasks,
 # without the dummy entry and exit. A line for each task follows: number, processing time, how
 # many predecessors, their numbers; in files with communication costs a cost follows each
@@ -82,8 +81,11 @@ def _stem(file: str) -> str:
     return file.replace("\\", "/").rpartition("/")[2].partition(".")[0] or "graph"
 
 
-# ------------------------------------------------------------
-# The tables of a TGFF file: how long each type of task or arc takes.
+# ---------------------------------------------------------------- TGFF
+# R. P. Dick, D. L. Rhodes, W. Wolf, "TGFF: task graphs for free", CODES 1998. All task graphs of
+# a file become one, each task with its graph's period where these differ. A task's work is its
+# time in the first table of processors that has its type (1 when there is none); a message's
+# volume likewise.
 #
 # A table's columns are named by the comment above its rows. Tables of arcs (``@COMMUN``,
 # ``@COMMUN_QUANT``, ``@WIRING`` and the like) are told from those of processors by their name:
@@ -135,15 +137,6 @@ class TgffTable:
             return None
         named = next((row[column] for column in _TIMES if column in row), None)
         return named if named is not None else list(row.values())[1]
-
-
-# ------------------------------------------------------------
-# TGFF files: task graphs with periods and deadlines, and tables of processors and arcs.
-#
-# R. P. Dick, D. L. Rhodes, W. Wolf, "TGFF: task graphs for free", CODES 1998. All task graphs of
-# a file become one, each task with its graph's period where these differ. A task's work is its
-# time in the first table of processors that has its type (1 when there is none); a message's
-# volume likewise.
 
 
 DEFAULT = 1.0
@@ -284,12 +277,10 @@ class _TgffParser:
         raise line[0].refusal(f"no '{keyword}' with a word after it", "complete the line")
 
 
-# ------------------------------------------------------------
-# WfCommons JSON (WfFormat): recorded runs of scientific workflows.
-#
-# https://github.com/wfcommons/WfFormat, versions 1.3 to 1.6. A task's work is its running time in
-# seconds. A message's volume is the size of the files that the sender writes and the receiver
-# reads, in units of ``bytes_per_unit``.
+# ---------------------------------------------------------------- WfCommons
+# WfFormat, https://github.com/wfcommons/WfFormat, versions 1.3 to 1.6: recorded runs of scientific
+# workflows. A task's work is its running time in seconds. A message's volume is the size of the
+# files that the sender writes and the receiver reads, in units of ``bytes_per_unit``.
 
 
 MEGABYTE = 1_000_000.0

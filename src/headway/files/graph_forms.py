@@ -15,8 +15,7 @@ from headway.model.static_network import NetworkLink, Processor, ProcessorNetwor
 from headway.model.task_memory import Memory
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 
-# ------------------------------------------------------------
-# The form of task graph files (YAML or JSON), and the graph it means.
+# ---------------------------------------------------------------- task graphs
 
 
 def _kind(value: Any) -> str:
@@ -163,10 +162,6 @@ class GraphForm(Form):
                         yield Edge(sender=sender, receiver=name, volume=form)
 
 
-# ------------------------------------------------------------
-# Task graphs as a person would write them in a file.
-
-
 def graph_plain(graph: TaskGraph, memories: Mapping[str, Memory] | None = None) -> dict[str, Any]:
     """What a person would write for that graph."""
     messages: dict[str, dict[str, Any]] = {}
@@ -213,8 +208,7 @@ def _edge_plain(edge: Edge) -> Any:
     return {key: value for key, value in plain.items() if value not in (None, {})}
 
 
-# ------------------------------------------------------------
-# The form of network files (YAML or JSON), and the network it means.
+# ---------------------------------------------------------------- networks
 
 
 class NetworkLinkForm(Form):
@@ -303,8 +297,7 @@ def network_plain(network: ProcessorNetwork) -> dict[str, Any]:
     return result
 
 
-# ------------------------------------------------------------
-# Task graphs and networks as files: YAML that reads back equal, TGFF and STG for other tools.
+# ---------------------------------------------------------------- as text
 
 
 def graph_to_yaml(graph: TaskGraph, memories: Mapping[str, Memory] | None = None) -> str:

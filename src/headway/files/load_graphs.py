@@ -1,4 +1,7 @@
-"""Task graph and network files to values of the model, with places for what is wrong."""
+"""Files of task graphs and networks (YAML, JSON, TGFF, STG, WfCommons) to values of the model.
+
+What is wrong is told with its place.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,3 @@ def _locate(document: Document, at: str) -> Place:
         parts[2] = "on"
     on_key = parts[0] == "messages" and len(parts) == 3  # the receiver's name, not the volume
     return place_of(document, list(parts), on_key=on_key)
-
-
-# ------------------------------------------------------------
-# Files of task graphs and networks: YAML and JSON, TGFF, STG, WfCommons.

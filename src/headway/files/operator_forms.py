@@ -1,4 +1,4 @@
-"""Operators as written in files: one form a kind, found by its key in ``FORMS``."""
+"""Operators as written in files: one form a kind, found by its key in :data:`FORMS`."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ from headway.model.operators import (
 from headway.model.quantities import Cost, format_duration
 from headway.model.query import ComponentUse, Step
 
-# ------------------------------------------------------------
-# What every operator entry has, and the contract of a form.
+# ---------------------------------------------------------------- what all forms share
 
 Streams = dict[Name, StreamName]
 """port: stream"""
@@ -151,7 +150,7 @@ def inputs_plain(inputs: Iterable[Input]) -> dict[str, str]:
     return {item.port: item.stream for item in inputs}
 
 
-# ------------------------------------------------------------
+# ---------------------------------------------------------------- filter
 # ``near: {filter: "x < 200", from: radar, cost: 50 us}``
 
 
@@ -181,7 +180,7 @@ class FilterForm(SingleInputForm):
         }
 
 
-# ------------------------------------------------------------
+# ---------------------------------------------------------------- map
 # ``kmh: {map: {v: v * 3.6}, from: speed}``; ``set`` instead of ``map`` keeps other columns.
 
 
@@ -238,7 +237,7 @@ class SetForm(SingleInputForm):
         return isinstance(step, Map) and step.keep
 
 
-# ------------------------------------------------------------
+# ---------------------------------------------------------------- union
 # ``both: {union: [own.vehicle, around.vehicles], cost: 20 us}``
 
 
@@ -266,7 +265,7 @@ def union_inputs(streams: list[str]) -> tuple[Input, ...]:
     )
 
 
-# ------------------------------------------------------------
+# ---------------------------------------------------------------- join
 # ``near: {join: {radar: radar, own: own}, within: 50 ms, select: {x: radar.x + own.x}}``
 
 
@@ -336,7 +335,7 @@ class JoinForm(OperatorForm):
         return {**result, **common_plain(step)}
 
 
-# ------------------------------------------------------------
+# ---------------------------------------------------------------- aggregate
 # ``mean: {aggregate: {v: "avg(v)"}, from: speed, by: [id], window: 1 s, every: 500 ms}``
 
 
@@ -384,7 +383,7 @@ class AggregateForm(SingleInputForm):
         return {**result, **common_plain(step)}
 
 
-# ------------------------------------------------------------
+# ---------------------------------------------------------------- user-defined
 # ``z: {udo: "my_package.my_module:MyOperator", inputs: {a: a}, schema: Result}``
 
 
@@ -459,7 +458,7 @@ class UdoForm(ClassForm):
         return {"udo": step.implementation, **class_plain(step, schema_plain(step))}
 
 
-# ------------------------------------------------------------
+# ---------------------------------------------------------------- fusion
 # ``own: {fusion: "package.module:Class", inputs: {gps: gps, speed: speed}, front: 1 s, ...}``
 
 
@@ -515,7 +514,7 @@ class FusionForm(ClassForm):
         }
 
 
-# ------------------------------------------------------------
+# ---------------------------------------------------------------- component
 # ``own: {component: own_vehicle, inputs: {gps: gps}}``: its outputs are ``own.PORT``.
 
 
@@ -536,8 +535,7 @@ class ComponentUseForm(StepForm):
         return {"component": step.component, "inputs": inputs_plain(step.inputs)}
 
 
-# ------------------------------------------------------------
-# Operators as written in files. A new one is a file here and a row in ``FORMS``.
+# ---------------------------------------------------------------- from key to form
 
 
 FORMS: dict[str, type[StepForm]] = {

@@ -29,9 +29,6 @@ from headway.files.yaml_tree import Document, parse_yaml, read_text
 from headway.model.quantities import parse_duration
 from headway.model.schema import schema
 
-# ------------------------------------------------------------
-# The form of query files and of the libraries they use.
-
 
 class ShedderForm(Form):
     """A load shedder: the least valuable tuples beyond a limit are dropped."""
@@ -150,8 +147,7 @@ class QueryForm(Form):
     outputs: dict[Name, OutputForm] = Field(description="the output streams, by name")
 
 
-# ------------------------------------------------------------
-# The libraries a query uses: files of schemas and components, which may use others.
+# ---------------------------------------------------------------- libraries
 
 
 MOST_LIBRARIES = 100

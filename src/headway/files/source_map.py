@@ -14,9 +14,6 @@ from headway.files.operator_forms import FORMS
 from headway.files.yaml_tree import Document, Mapping, Node, Scalar, Sequence, index_in_text, plain
 from headway.model.operators import ONLY_PORT
 
-# ------------------------------------------------------------
-# Where in which file the elements of a query or vehicle are written.
-
 AnyInputError = TypeVar("AnyInputError", bound=InputError)
 _MOST_JOINED = 8  # operators in nested components: 'use.inner.operator'
 _RENAMED = {"shedder": "shed", "stream": "from", "inputs": "from", "steps": "operators"}
@@ -131,8 +128,7 @@ class _PlaceWalk:
         return parts[1:]
 
 
-# ------------------------------------------------------------
-# From a document to a form, with a place for every problem.
+# ---------------------------------------------------------------- a document to a form
 
 
 AnyForm = TypeVar("AnyForm", bound=Form)

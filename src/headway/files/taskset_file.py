@@ -31,8 +31,7 @@ from headway.model.taskset import (
     check_task_set,
 )
 
-# ------------------------------------------------------------
-# The form of task set files, and the task set it means.
+# ---------------------------------------------------------------- the form
 
 _PERCENT = re.compile(r"\s*(-?[0-9]{1,6}(?:\.[0-9]{1,4})?)\s*%\s*")
 LARGEST = 1000
@@ -163,8 +162,7 @@ class TaskSetForm(Form):
         return TaskSet(name=self.taskset, tasks=tasks, overhead=self.overhead)
 
 
-# ------------------------------------------------------------
-# Task set files to the model, with places for what is wrong.
+# ---------------------------------------------------------------- the file
 
 
 KEY = "taskset"

@@ -18,8 +18,8 @@ from headway.model.query import Component, Criticality, Decide, Output, Query, S
 from headway.model.schema import Schema
 from headway.model.vehicle import Vehicle
 
-# ------------------------------------------------------------
-# Plain values to YAML as a person writes it: short entries on one line, others indented.
+# ---------------------------------------------------------------- plain values
+# As a person writes them: short entries on one line, others indented.
 
 WIDTH = 96
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./*+<>=()-]*(?: [A-Za-z0-9_./*+<>=()-]+)*")
@@ -102,8 +102,7 @@ def _block(text: str, depth: int) -> str | None:
     return ("|\n" if final is not None else "|-\n") + body
 
 
-# ------------------------------------------------------------
-# Queries and vehicles back to the files a person would write.
+# ---------------------------------------------------------------- queries and vehicles
 
 
 def vehicle_to_yaml(vehicle: Vehicle) -> str:

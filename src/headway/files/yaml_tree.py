@@ -1,4 +1,9 @@
-"""YAML text as a tree that knows where every part stands: strict, bounded, without recursion."""
+"""YAML text as a tree that knows where every part stands: strict, bounded, without recursion.
+
+Unquoted scalars mean what the core schema of YAML 1.2 says. So ``on``, ``yes``, ``no`` and ``1:30``
+are text, as anyone would expect, not booleans and numbers as in YAML 1.1. There are no anchors,
+aliases or tags (so no alias bombs), no key twice, bounded depth, one document.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,7 @@ import yaml
 
 from headway.errors import FileError, Place, Problem
 
-# ------------------------------------------------------------
-# Text from files people name: regular, not too large, UTF-8; FileError for anything else.
+# ---------------------------------------------------------------- text
 
 MOST_BYTES = 8_000_000
 """A query of 10,000 operators takes about one megabyte."""
@@ -62,8 +66,7 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-# ------------------------------------------------------------
-# YAML text as a tree that knows where every part stands.
+# ---------------------------------------------------------------- the tree
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -125,11 +128,7 @@ def plain(node: Node) -> Any:
     return {key: plain(value) for key, value in node.entries.items()}
 
 
-# ------------------------------------------------------------
-# What an unquoted YAML scalar means: the core schema of YAML 1.2.
-#
-# So ``on``, ``yes``, ``no`` and ``1:30`` are text, as anyone would expect, not booleans and
-# numbers as in YAML 1.1.
+# ---------------------------------------------------------------- scalars
 
 
 Value = None | bool | int | float | str
@@ -163,9 +162,7 @@ def resolve(text: str) -> Value:
     return text
 
 
-# ------------------------------------------------------------
-# From a character of a scalar's value to the character of the file it was written as.
-#
+# ---------------------------------------------------------------- places inside a scalar
 # Quoting, escapes, folding and block indentation change only white space and escapes, so the n-th
 # visible character of the value is the n-th visible one of the source.
 
@@ -217,10 +214,7 @@ def _is_space(escape: str) -> bool:
     return escape[0] in _SPACE_ESCAPES
 
 
-# ------------------------------------------------------------
-# YAML text to a tree of nodes, from PyYAML's event stream, without recursion, and strict.
-#
-# No anchors, aliases or tags (so no alias bombs), no key twice, bounded depth, one document.
+# ---------------------------------------------------------------- from PyYAML's events
 
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -47,9 +47,6 @@ from headway.model.query import (
     Step,
 )
 
-# ------------------------------------------------------------
-# A stream in a builder, and the operators that read one stream.
-
 
 class CommonOptions(TypedDict):
     """The fields every operator has, as the model wants them."""
@@ -156,10 +153,6 @@ class Stream:
         )
 
 
-# ------------------------------------------------------------
-# What a component's use gives back.
-
-
 class Outputs:
     """The output streams of a component's use: ``own.vehicle`` or ``own['vehicle']``."""
 
@@ -182,10 +175,6 @@ class Outputs:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._streams)
-
-
-# ------------------------------------------------------------
-# What queries and components have in common when built in Python: steps and their streams.
 
 
 class GraphBuilder:
@@ -357,10 +346,6 @@ class GraphBuilder:
         return tuple(self._components.values())
 
 
-# ------------------------------------------------------------
-# Stream processing components (SPCs) built in Python.
-
-
 class ComponentBuilder(GraphBuilder):
     """A component in the making: inputs, operators, outputs."""
 
@@ -399,10 +384,6 @@ class ComponentBuilder(GraphBuilder):
 def component(name: str) -> ComponentBuilder:
     """Starts a component: ``spc = component('spc_a'); gps = spc.input('gps', Gps)``."""
     return ComponentBuilder(name)
-
-
-# ------------------------------------------------------------
-# Queries built in Python.
 
 
 class QueryBuilder(GraphBuilder):

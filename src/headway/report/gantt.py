@@ -1,4 +1,10 @@
-"""Static schedules as Gantt charts of processors and links: SVG, and one interactive page."""
+"""Static schedules as Gantt charts of processors and links: SVG, and one interactive page.
+
+A message has the colour of the task that sends it, so that it can be followed from the task to the
+links and on. The page is the same picture with a script around it: choose an algorithm, zoom, click
+a task to follow its messages. Nothing is loaded from elsewhere; without script, and in print, all
+charts are shown one below the other.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +19,7 @@ from headway.report.plan.plan_picture import FONT
 from headway.report.plan.plan_tables import Table
 from headway.report.svg import element, fit, group, label, number, rect, tooltip, width_of
 
-# ------------------------------------------------------------
-# Colours of Gantt charts, light and dark, and the script of the interactive page.
+# ---------------------------------------------------------------- colours and script
 
 CHART_CLASS = "headway-gantt"
 _HUES = (212, 28, 140, 330, 52, 268, 178, 4, 96, 300, 195, 75)
@@ -127,11 +132,7 @@ SCRIPT = """
 """
 
 
-# ------------------------------------------------------------
-# A static schedule as a Gantt chart of processors and links: one SVG picture.
-#
-# A message has the colour of the task that sends it, so that it can be followed from the task to
-# the links and on. The same picture, with a script around it, is the interactive page.
+# ---------------------------------------------------------------- the chart
 
 
 WIDTH, MARGIN = 1040.0, 16.0
@@ -324,11 +325,7 @@ def _bar(x: float, y: float, width: float, text: str, colour: int) -> tuple[str,
     )
 
 
-# ------------------------------------------------------------
-# Gantt charts of one or more schedules as one self-contained, interactive HTML page.
-#
-# Choose an algorithm, zoom, and click a task to follow its messages. Nothing is loaded from
-# elsewhere; without script, and in print, all charts are shown one below the other.
+# ---------------------------------------------------------------- the page
 
 
 def gantt_html(heading: str, charts: Sequence[Chart], tables: Sequence[Table] = ()) -> str:

@@ -1,4 +1,4 @@
-"""What self-contained HTML pages share: the style, the frame, escaped text, tables."""
+"""What self-contained HTML pages share: style (light, dark, phone, print), frame, tables."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from html import escape
 
 from headway.report.plan.plan_tables import Table
 from headway.report.svg import plain
-
-# ------------------------------------------------------------
-# The style of the page: light, dark, phone and print.
 
 PAGE_CSS = """
 :root{color-scheme:light dark;--ink:#18212d;--muted:#566273;--page:#fff;--card:#f6f8fb;
@@ -66,10 +63,6 @@ figure{border:0;overflow:visible}figure svg{min-width:0;width:100%}
 .card,tr{break-inside:avoid}h2{break-after:avoid}.scroll{overflow:visible}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 """
-
-
-# ------------------------------------------------------------
-# What self-contained HTML pages share: the frame, escaped text, tables.
 
 
 WIDE = 5

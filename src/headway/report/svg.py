@@ -1,4 +1,4 @@
-"""Drawing primitives: SVG elements as strings, and how wide a text is."""
+"""Drawing primitives: SVG elements as strings, all text escaped, and how wide a text is."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from functools import cache
 from html import escape
 from itertools import pairwise
 
-# ------------------------------------------------------------
-# How wide a text is, and how to shorten it: an SVG cannot wrap, so boxes are sized beforehand.
-#
-# Widths are those of DejaVu Sans, the widest of the usual sans-serif fonts, rounded up: a text
-# that fits by this measure fits in Arial, Helvetica, Segoe UI and Roboto too.
+# ---------------------------------------------------------------- text
+# An SVG cannot wrap, so boxes are sized beforehand. Widths are those of DejaVu Sans, the widest of
+# the usual sans-serif fonts, rounded up: a text that fits by this measure fits in Arial, Helvetica,
+# Segoe UI and Roboto too.
 
 ELLIPSIS = "…"
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -74,8 +73,7 @@ def _unprintable(character: str) -> bool:
     )
 
 
-# ------------------------------------------------------------
-# Drawing primitives: SVG elements as strings, every text and attribute escaped.
+# ---------------------------------------------------------------- elements
 
 
 Point = tuple[float, float]

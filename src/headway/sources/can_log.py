@@ -1,4 +1,16 @@
-"""Recorded CAN traffic and a DBC to tuples: frames, the messages that matter, their signals."""
+"""A source in a recorded CAN log: a YAML file ``NAME.can`` says how its frames become tuples.
+
+    log: drive.blf            # or a folder of NumPy arrays, or a folder of logs
+    dbc: radar.dbc
+    bus: 1                    # without it: all
+    messages: [TRACK_A_*]     # names with * and ?, or addresses; without it: all
+    columns: {distance: LONG_DIST, track: frame.address}
+    vehicle: KA-HW-1          # optional
+    start: 2026-01-01T00:00Z  # added to the times of a log that counts from zero; optional
+
+Paths are relative to the file. A frame that was asked for and cannot be decoded is counted under
+its address and a reason, and left out; nothing is guessed.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +31,7 @@ from headway.sources import record
 from headway.sources.pointer import Pointer, load_pointer
 from headway.sources.record import Record, unreadable
 
-# ------------------------------------------------------------
-# Which CAN messages become tuples, which signals their columns; and what became of the frames.
+# ------------------------------------------------- what is asked for, and what became of the frames
 
 OF_FRAME = ("frame.address", "frame.bus", "frame.message")
 """what a column may hold besides a signal; no signal has a dot in its name"""
@@ -65,9 +76,9 @@ class FrameCounts:
         return "; ".join(told)
 
 
-# ------------------------------------------------------------
-# Recorded CAN traffic, frame by frame: what python-can reads (.asc, .blf, .csv, .log, .trc), and
-# folders in the layout of comma2k19, with NumPy arrays ``t``, ``address``, ``data`` and ``src``.
+# ---------------------------------------------------------------- frames
+# What python-can reads (.asc, .blf, .csv, .log, .trc), and folders in the layout of comma2k19, with
+# NumPy arrays ``t``, ``address``, ``data`` and ``src``.
 
 
 SUFFIXES = (".asc", ".blf", ".csv", ".log", ".trc")
@@ -187,11 +198,7 @@ def _remark(message: Any) -> str:
     return "a remote frame" if message.is_remote_frame else ""
 
 
-# ------------------------------------------------------------
-# CAN frames and a DBC to tuples: which messages become tuples, and which signals their columns.
-#
-# A frame that was asked for and cannot be decoded is counted under its address and a reason, and
-# left out; nothing is guessed.
+# ---------------------------------------------------------------- frames to tuples
 
 
 class _Wanted(NamedTuple):
@@ -339,18 +346,7 @@ _CONVERT: dict[DataType, Callable[[Any], Any]] = {
 }
 
 
-# ------------------------------------------------------------
-# A source of a recording that stands in a CAN log: a YAML file ``NAME.can`` says how.
-#
-#     log: drive.blf            # or a folder of NumPy arrays, or a folder of logs
-#     dbc: radar.dbc
-#     bus: 1                    # without it: all
-#     messages: [TRACK_A_*]     # names with * and ?, or addresses; without it: all
-#     columns: {distance: LONG_DIST, track: frame.address}
-#     vehicle: KA-HW-1          # optional
-#     start: 2026-01-01T00:00Z  # added to the times of a log that counts from zero; optional
-#
-# Paths are relative to the file. Frames that cannot be decoded are left out.
+# ---------------------------------------------------------------- the source
 
 
 KEYS = ("log", "dbc", "bus", "messages", "columns", "vehicle", "start")

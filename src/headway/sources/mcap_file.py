@@ -1,4 +1,16 @@
-"""A source in an MCAP file of JSON messages: a YAML file ``NAME.yaml`` says which topic."""
+"""A source in an MCAP file of JSON messages: a YAML file ``NAME.yaml`` says which topic.
+
+    mcap: drive.mcap
+    topic: /radar/tracks
+    columns: {id: id, dx: position.x}   # fields of the message; dots lead into objects
+    each: tracks              # the list in the message of which every entry is a tuple; optional.
+                              # fields that an entry does not have are looked up in the message
+    sensed: header.stamp      # when it was sensed; without it the message's publish time
+    vehicle: KA-HW-1          # optional
+
+A message arrives at its log time. Fields are read by the rules of JSON lines: the first message (or
+entry) names them all, later ones may leave out what is NULL.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +29,7 @@ from headway.sources.jsonl_file import CONVERTERS
 from headway.sources.pointer import Pointer
 from headway.sources.record import Record, bad_value, parse_time, unreadable
 
-# ------------------------------------------------------------
-# Fields of JSON messages: objects, lists of them, and dotted paths into them.
+# ---------------------------------------------------------------- fields of messages
 
 _ABSENT = object()
 
@@ -88,20 +99,7 @@ def sensing_time(value: Any) -> int:
     return parse_time(value)
 
 
-# ------------------------------------------------------------
-# A source in an MCAP file of JSON messages: a YAML file ``NAME.yaml`` says which topic.
-#
-#     mcap: drive.mcap
-#     topic: /radar/tracks
-#     columns: {id: id, dx: position.x}   # fields of the message; dots lead into objects
-#     each: tracks              # the list in the message of which every entry is a tuple;
-# optional.
-#                               # fields that an entry does not have are looked up in the message
-#     sensed: header.stamp      # when it was sensed; without it the message's publish time
-#     vehicle: KA-HW-1          # optional
-#
-# A message arrives at its log time. Fields are read by the rules of JSON lines: the first message
-# (or entry) names them all, later ones may leave out what is NULL.
+# ---------------------------------------------------------------- the file
 
 
 KEYS = ("mcap", "topic", "columns", "each", "sensed", "vehicle")

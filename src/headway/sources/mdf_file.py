@@ -1,4 +1,15 @@
-"""A source in an ASAM MDF 4 measurement: whole or refused, channel by channel."""
+"""A source in an ASAM MDF 4 measurement: a YAML file ``NAME.yaml`` says which channels.
+
+    mdf: drive.mf4
+    columns: {v: VehicleSpeed, gear: Gear}   # channels of one group, sampled together
+    group: CAN 1              # its name, comment or number; only where several have the channels
+    vehicle: KA-HW-1          # optional
+    start: 2026-01-01T00:00Z  # instead of the measurement's own start; optional
+
+A sample marked invalid is NULL. A string column gets the text of a channel with a table of texts, a
+column of numbers its number. Channels of different groups have clocks of their own: they are
+sources of their own, which a query joins.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +27,12 @@ from headway.sources import record
 from headway.sources.pointer import Pointer
 from headway.sources.record import Record, unreadable
 
-# ------------------------------------------------------------
-# Whether an MDF 4 file is whole: every block that another one points to lies inside the file.
-#
+# ---------------------------------------------------------------- whether the file is whole
 # A measurement that was cut short (power lost, copy interrupted) may still open and give fewer
-# samples than were taken, so it is looked at before it is read. All blocks of MDF 4 begin alike:
-# an identification ``##XX``, four bytes, the block's length, the number of its links, and the
-# links, each the place of another block or 0 (ASAM MDF 4.1, 4.2).
+# samples than were taken, so it is looked at before it is read: every block that another one points
+# to must lie inside. All blocks of MDF 4 begin alike: an identification ``##XX``, four bytes, the
+# block's length, the number of its links, and the links, each the place of another block or 0 (ASAM
+# MDF 4.1, 4.2).
 
 _HEAD = struct.Struct("<4s4xQQ")
 _FIRST = 64
@@ -85,8 +95,7 @@ def _bad(path: Path, what: str, *, got: str = "", want: str = "") -> FileError:
     return FileError(Problem(what, place=Place(str(path)), got=got, want=want))
 
 
-# ------------------------------------------------------------
-# Samples of an MDF channel as the cells of a column.
+# ---------------------------------------------------------------- samples as cells
 
 
 _BITS = {DataType.INT: 31, DataType.BIGINT: 63}
@@ -158,8 +167,7 @@ def _numbers(values: Any, field: Field, there: Any, channel: str, path: Path, fi
         )
 
 
-# ------------------------------------------------------------
-# Which channel group of a measurement has the channels that a source is made of.
+# ---------------------------------------------------------------- the channel group
 
 
 TIME = 1
@@ -226,18 +234,7 @@ def _check_clock(measurement: Any, group: int, place: Place) -> None:
         raise DataError(Problem(what, place=place, got=got, want="want a master channel of time"))
 
 
-# ------------------------------------------------------------
-# A source in an ASAM MDF 4 measurement: a YAML file ``NAME.yaml`` says which channels.
-#
-#     mdf: drive.mf4
-#     columns: {v: VehicleSpeed, gear: Gear}   # channels of one group, sampled together
-#     group: CAN 1              # its name, comment or number; only where several have the channels
-#     vehicle: KA-HW-1          # optional
-#     start: 2026-01-01T00:00Z  # instead of the measurement's own start; optional
-#
-# A sample marked invalid is NULL. A string column gets the text of a channel with a table of
-# texts, a column of numbers its number. Channels of different groups have clocks of their own:
-# they are sources of their own, which a query joins.
+# ---------------------------------------------------------------- the source
 
 
 KEYS = ("mdf", "columns", "group", "vehicle", "start")

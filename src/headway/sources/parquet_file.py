@@ -22,8 +22,7 @@ from headway.sources.record import (
     wanted_fields,
 )
 
-# ------------------------------------------------------------
-# Parquet, read piece by piece.
+# ---------------------------------------------------------------- reading
 
 BATCH_ROWS = 8192
 ARROW_TYPES = {
@@ -140,8 +139,7 @@ def _values(path: Path, column: Any, field: Field) -> list[Any]:
     return values
 
 
-# ------------------------------------------------------------
-# Writes streams as Parquet, with the schema's own types.
+# ---------------------------------------------------------------- writing
 
 
 def arrow_schema(fields: list[Field]) -> Any:

@@ -1,4 +1,4 @@
-"""What the readers of all file formats share: the record, the columns, the text of a time."""
+"""What the readers of all file formats share: the record, its columns, the text of a time."""
 
 from __future__ import annotations
 
@@ -106,10 +106,6 @@ def unreadable(path: Path, error: Exception, what: str = "cannot be read") -> Fi
     """A file that is not there, or not what its name says."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return FileError(Problem(f"{what}: {reason}", place=Place(str(path))))
-
-
-# ------------------------------------------------------------
-# Packages that only some files need.
 
 
 def needed(module: str, package: str, *, extra: str, reading: str) -> Any:

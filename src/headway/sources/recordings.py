@@ -1,4 +1,15 @@
-"""Recordings: a folder with a file for each source, found, scanned, read in order of arrival."""
+"""Recordings: a folder with one file per source, read in order of arrival.
+
+A source is ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``, or a file that says where it is in a
+file of another kind: ``NAME.can`` in a CAN log (:mod:`headway.sources.can_log`), ``NAME.yaml`` in
+an ASAM MDF 4 measurement or in an MCAP file (:mod:`headway.sources.mdf_file`,
+:mod:`headway.sources.mcap_file`).
+
+Columns: ``timestamp`` (the sensing time), ``arrived_at`` (when it reached the vehicle; without that
+column a tuple arrives when it is sensed), ``vehicle`` (a string, for recordings of a fleet), and
+the fields of the source's schema. Other columns are ignored. Files are read piece by piece, so each
+must be in order of arrival; with a vehicle chosen, only that vehicle's tuples must be.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +27,6 @@ from headway.sources.csv_file import read_csv
 from headway.sources.jsonl_file import read_jsonl
 from headway.sources.parquet_file import read_parquet
 from headway.sources.record import Record
-
-# ------------------------------------------------------------
-# Recordings: a folder with one file per source, ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``,
-# or a file that says where the source is in a file of another kind: ``NAME.can`` in a CAN log
-# (:mod:`headway.sources.can_log`), ``NAME.yaml`` in an ASAM MDF 4 measurement or in an MCAP file
-# (:mod:`headway.sources.mdf_file`, :mod:`headway.sources.mcap_file`).
-#
-# Columns: ``timestamp`` (the sensing time), ``arrived_at`` (when it reached the vehicle; without
-# that column a tuple arrives when it is sensed), ``vehicle`` (a string, for recordings of a
-# fleet), and the fields of the source's schema. Other columns are ignored. Files are read piece
-# by piece, so each must be in order of arrival; with a vehicle chosen, only that vehicle's tuples
-# must be.
 
 
 def read_can(path: Path, schema: Schema) -> Iterator[Record]:
@@ -149,11 +148,10 @@ def _numbered(place: int, records: Iterator[Record]) -> Iterator[_Numbered]:
         yield arrived_at, place, number, row, vehicle
 
 
-# ------------------------------------------------------------
-# What is in a recording: read through once, before anything runs.
-#
-# It finds what no single file shows: whether all tuples name a vehicle or none does, and whether
-# there is anything at all. Times must fit the engine's clock of 64 bits of nanoseconds.
+# ---------------------------------------------------------------- what is in it
+# A recording is read through once before anything runs. That finds what no single file shows:
+# whether all tuples name a vehicle or none does, and whether there is anything at all. Times must
+# fit the engine's clock of 64 bits of nanoseconds.
 
 
 FARTHEST = 4_500_000_000_000_000

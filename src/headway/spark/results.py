@@ -1,4 +1,7 @@
-"""What runs on Spark give in numbers. Knows nothing of Spark, so that reports can show it."""
+"""What runs on Spark give in numbers: a query's run, a fleet's, and where a live query stands.
+
+Nothing here knows of Spark, so that reports can show it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,6 @@ from typing import Any
 from headway.runtime.operators.base import DropKind
 from headway.runtime.results import OutputSummary, weighted_miss_ratio
 from headway.runtime.totals import output_data
-
-# ------------------------------------------------------------
-# What a run on Spark gives in numbers. Knows nothing of Spark, so that reports can show it.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +83,7 @@ class SparkRun:
         }
 
 
-# ------------------------------------------------------------
-# What a fleet's run gives in numbers. Knows nothing of Spark, so that reports can show it.
+# ---------------------------------------------------------------- fleets
 
 
 @dataclass(frozen=True)
@@ -168,8 +167,7 @@ class FleetRun:
         }
 
 
-# ------------------------------------------------------------
-# Where the outputs of a live query stand. Knows nothing of Spark, so that it can be shown.
+# ---------------------------------------------------------------- live queries
 
 
 RECENT_S = 10.0

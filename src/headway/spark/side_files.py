@@ -1,4 +1,8 @@
-"""Side outputs of a run as Parquet: files that appear under their names when complete."""
+"""Side outputs of a run as Parquet: ``late``, ``shed``, ``failed``, ``rejected``, always all four.
+
+A batch writes each as Spark does. A stream writes a file for each query and micro-batch that
+dropped something; repeated, the batch replaces its files.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +27,6 @@ from headway.spark.lowering.side_rows import KIND, SIDE, SIDE_EXIT
 from headway.spark.parquet_parts import write_part
 from headway.spark.results import SideCount
 from headway.spark.stream.stream_sinks import END
-
-# ------------------------------------------------------------
-# Side outputs of a run as Parquet: ``late``, ``shed``, ``failed``, ``rejected``, always all four.
-#
-# A batch writes each as Spark does. A stream writes a file for each query and micro-batch that
-# dropped something; repeated, the batch replaces its files.
-
 
 EMPTY = SIDE_SCHEMA.append(pa.field(VEHICLE_COLUMN, pa.string())).empty_table()
 NOBODY = "none.parquet"

@@ -1,4 +1,9 @@
-"""What the other cars send, and what of it one car hears, decodes and believes."""
+"""What the other cars send, and what of it one car hears, decodes and believes.
+
+Every cycle each car with a radio sends one message about itself and one about each vehicle its
+radar sees, as the papers' cars send their output1 (S-EDF section 6.2.1). It sends at a moment of
+its own in the cycle, up to 100 ms after sensing, so messages arrive out of order by as much.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +30,7 @@ from headway.world.scenario import Purpose, generator
 from headway.world.sensors import CYCLE, SensorModel, look
 from headway.world.traffic import Array, Integers, Traffic, Truths, seconds
 
-# ------------------------------------------------------------
-# From messages in the air to tuples: loss, bytes, decoding, and what is not believed.
+# --------------------------------------------------------------- from messages in the air to tuples
 
 OLDEST = 1_000_000
 """µs: the lifetime of a CAM (EN 302 637-2)"""
@@ -160,12 +164,7 @@ def _take(reports: Reports, places: Integers) -> Reports:
     return Reports(*(getattr(reports, field.name)[places] for field in fields(Reports)))
 
 
-# ------------------------------------------------------------
-# What the other cars send, and what of it one car hears.
-#
-# Every cycle each car with a radio sends one message about itself and one about each vehicle its
-# radar sees, as the papers' cars send their output1 (S-EDF section 6.2.1). It sends at a moment
-# of its own in the cycle, up to 100 ms after sensing, so messages arrive out of order by as much.
+# ---------------------------------------------------------------- who hears what
 
 
 CYCLE_US = round(CYCLE * 1e6)

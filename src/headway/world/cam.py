@@ -1,4 +1,16 @@
-"""ETSI CAMs: what they can say, as the whole numbers of the standard, and as bytes."""
+"""ETSI CAMs: what they can say, as the whole numbers of the standard, and as bytes.
+
+:class:`CamValues` is the one place where a report is quantised: the bytes carry these numbers, and
+a study that sends no bytes quantises by them too. Data elements after ETSI TS 102 894-2, message
+after EN 302 637-2. Confidence is at 95 %: of a number the half-width 1.96 σ of its interval, of the
+position the half axes √5.991 σ of its ellipse.
+
+Positions on the wire are degrees; the map's origin stands at :data:`LATITUDE`, :data:`LONGITUDE`,
+and a metre on the map is a metre along the meridian and the parallel through there.
+
+A CAM tells of one vehicle. Sent for a vehicle that the sender's radar saw it carries that vehicle's
+station id, as the papers have it; who sent it is told by the network header, not by the CAM.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +28,7 @@ from headway.fusion.state import NORMAL_95
 from headway.sources.geodesy import ECCENTRICITY_SQUARED, EQUATORIAL_RADIUS
 from headway.world.traffic import Array, Integers
 
-# ------------------------------------------------------------
-# What an ETSI CAM can say: the quantities of a report as the whole numbers of the standard.
-#
-# This is the one place where a report is quantised; the bytes (:mod:`headway.world.cam`) carry
-# these numbers, and a study that sends no bytes quantises by them too. Data elements after ETSI
-# TS 102 894-2, message after EN 302 637-2. Confidence is at 95 %: of a number the half-width 1.96
-# σ of its interval, of the position the half axes √5.991 σ of its ellipse.
-#
-# Positions on the wire are degrees; the map's origin stands at :data:`LATITUDE`,
-# :data:`LONGITUDE`, and a metre on the map is a metre along the meridian and the parallel through
-# there.
+# ---------------------------------------------------------------- quantities
 
 LATITUDE, LONGITUDE = 34.6937, 135.5023
 """degrees; any place would do, but not a pole"""
@@ -205,12 +207,7 @@ def _variance(confidence: Integers, unit: float) -> Array:
     return np.where(known, (confidence * unit / NORMAL_95) ** 2, np.nan)
 
 
-# ------------------------------------------------------------
-# ETSI CAMs as bytes: EN 302 637-2 (CAM-PDU-Descriptions version 2), unaligned PER, by pycrate.
-#
-# A CAM tells of one vehicle. Sent for a vehicle that the sender's radar saw it carries that
-# vehicle's station id, as the papers have it; who sent it is told by the network header, not by
-# the CAM.
+# --------------------------------- bytes: CAM-PDU-Descriptions version 2, unaligned PER, by pycrate
 
 
 PROTOCOL_VERSION = 2

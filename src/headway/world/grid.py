@@ -1,4 +1,15 @@
-"""The papers' Manhattan grid: where cars begin, who sees whom, where each is at any moment."""
+"""The papers' Manhattan grid: where cars begin, who sees whom, where each is at any moment.
+
+Every car goes straight on at one speed, so where it is at any moment is a closed form, and sensing
+at any phase is exact.
+
+The papers show the initial positions in a figure that the text does not hold. Here every metre of
+lane that comes within :data:`NEAR` of our car while it passes is as likely as any other to hold a
+car, with two exceptions. A share are crowds: within :data:`BLOCK_NEAR` of a crowded crossing when
+we are in its middle. And for each car on collision course there is one that sees it and has a
+radio, the vehicle E of the papers' figure 1: in the same street, going the other way, it has passed
+our way by no more than a block when we come.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +23,7 @@ from headway.errors import InputError, Problem
 from headway.world.scenario import Scenario
 from headway.world.traffic import Array, Bounds, Collision, Integers, Motion, Truths
 
-# ------------------------------------------------------------
-# Who sees whom between buildings.
+# ---------------------------------------------------------------- who sees whom between buildings
 
 
 def clear_view(buildings: Array, x0: Array, y0: Array, x1: Array, y1: Array) -> Truths:
@@ -51,15 +61,7 @@ def _between(start: Array, end: Array, low: float, high: float) -> tuple[Array, 
     )
 
 
-# ------------------------------------------------------------
-# Where the cars of a grid begin.
-#
-# The papers show the initial positions in a figure that the text does not hold. Here every metre
-# of lane that comes within :data:`NEAR` of our car while it passes is as likely as any other to
-# hold a car, with two exceptions. A share are crowds: within :data:`BLOCK_NEAR` of a crowded
-# crossing when we are in its middle. And for each car on collision course there is one that sees
-# it and has a radio, the vehicle E of the papers' figure 1: in the same street, going the other
-# way, it has passed our way by no more than a block when we come.
+# ---------------------------------------------------------------- where the cars begin
 
 
 NEAR = 200.0
@@ -230,9 +232,7 @@ def _met_at(scenario: Scenario, x: float) -> int | None:
     return None
 
 
-# ------------------------------------------------------------
-# The papers' Manhattan grid: every car goes straight on at one speed, so where it is at any
-# moment is a closed form, and sensing at any phase is exact.
+# ---------------------------------------------------------------- the traffic
 
 
 OWN = 1

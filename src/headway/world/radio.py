@@ -1,4 +1,25 @@
-"""V2V radio at 700 MHz: path loss in streets, what power arrives, and whether it is enough."""
+"""V2V radio at 700 MHz: path loss in streets, what power arrives, and whether it is enough.
+
+Path loss is after Recommendation ITU-R P.1411 (short-range outdoor). Line of sight (P.1411-12,
+section 4.1.2, UHF, median): with the antenna heights h₁, h₂
+
+    R_bp = 4 h₁ h₂ / λ                 L_bp = |20 log₁₀(λ² / (8π h₁ h₂))|
+    L = L_bp + 6 + 20 log₁₀(d/R_bp)    for d ≤ R_bp, with 40 in place of 20 beyond
+
+Around one corner (section 4.1.3.1, L_NLoS2, 800 to 2,000 MHz): with x₁, x₂ from the stations to the
+middle of the crossing, w₁, w₂ the widths of their streets, α the corner's angle (here π/2)
+
+    reflected    L_r = 20 log₁₀(x₁ + x₂) + x₁ x₂ f(α)/(w₁ w₂) + 20 log₁₀(4π/λ)
+                 f(α) = 3.86/α^3.5
+    diffracted   L_d = 10 log₁₀(x₁ x₂ (x₁ + x₂)) + 2 D_a − 0.1 (90 − α·180/π) + 20 log₁₀(4π/λ)
+                 D_a = (40/2π) (arctan(x₂/w₂) + arctan(x₁/w₁) − π/2)
+    both         L_c = −10 log₁₀(10^(−L_r/10) + 10^(−L_d/10))
+
+L_c knows no antenna heights: without its second term it is free space. Both our antennas are on car
+roofs, where the street's ground counts. So what a corner costs beyond free space of the same length
+is added to the line-of-sight loss of that length; it is never less than nothing. This sum, and
+700 MHz, a little below the range of L_c, are our own extension of the recommendation.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +31,6 @@ import numpy as np
 from headway.errors import InputError, Problem
 from headway.world.grid import clear_view
 from headway.world.traffic import Array, Traffic, Truths
-
-# ------------------------------------------------------------
-# Path loss between cars in streets, after Recommendation ITU-R P.1411 (short-range outdoor).
-#
-# Line of sight (P.1411-12, section 4.1.2, UHF, median): with the antenna heights h₁, h₂
-#
-#     R_bp = 4 h₁ h₂ / λ                 L_bp = |20 log₁₀(λ² / (8π h₁ h₂))|
-#     L = L_bp + 6 + 20 log₁₀(d/R_bp)    for d ≤ R_bp, with 40 in place of 20 beyond
-#
-# Around one corner (section 4.1.3.1, L_NLoS2, 800 to 2,000 MHz): with x₁, x₂ from the stations to
-# the middle of the crossing, w₁, w₂ the widths of their streets, α the corner's angle (here π/2)
-#
-#     reflected    L_r = 20 log₁₀(x₁ + x₂) + x₁ x₂ f(α)/(w₁ w₂) + 20 log₁₀(4π/λ),  f(α) =
-# 3.86/α^3.5
-#     diffracted   L_d = 10 log₁₀(x₁ x₂ (x₁ + x₂)) + 2 D_a − 0.1 (90 − α·180/π) + 20 log₁₀(4π/λ)
-#                  D_a = (40/2π) (arctan(x₂/w₂) + arctan(x₁/w₁) − π/2)
-#     both         L_c = −10 log₁₀(10^(−L_r/10) + 10^(−L_d/10))
-#
-# L_c knows no antenna heights: without its second term it is free space. Both our antennas are on
-# car roofs, where the street's ground counts. So what a corner costs beyond free space of the
-# same length is added to the line-of-sight loss of that length; it is never less than nothing.
-# This sum, and 700 MHz, a little below the range of L_c, are our own extension of the
-# recommendation.
 
 LIGHT = 299_792_458.0
 """m/s"""
@@ -62,10 +60,6 @@ def corner_loss(first: Array, second: Array, width: float, frequency: float) -> 
     free = 20 * np.log10(x1 + x2) + unit
     extra: Array = np.maximum(both - free, 0.0)
     return extra
-
-
-# ------------------------------------------------------------
-# V2V radio at 700 MHz: what power arrives, and whether it is enough.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""A drive as one car's sensors record it: a table per source, and what was true."""
+"""A drive as one car's sensors record it: a table per source, and what was true.
+
+In every table our car (the one that records) has the id 0, :data:`OWN_ID`, which is what type 1
+fusion calls its own vehicle; all others have the id of the traffic.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +30,7 @@ from headway.world.scenario import Purpose, Scenario, generator
 from headway.world.sensors import CYCLE, CYCLE_MS, Readings, SensorModel, look, phases, read_own
 from headway.world.traffic import Integers, Motion, Traffic, seconds
 
-# ------------------------------------------------------------
-# The tables of a drive: what columns they have, and how arrays become them.
+# ---------------------------------------------------------------- tables
 
 _MOTION = {"x": "float [m]", "y": "float [m]", "vx": "float [m/s]", "vy": "float [m/s]"}
 _VARIANCES = dict.fromkeys(("var_x", "var_y", "var_vx", "var_vy"), "float")
@@ -89,11 +92,7 @@ def python_values(column: Any) -> list[Any]:
     return values
 
 
-# ------------------------------------------------------------
-# A drive as one car's sensors record it: a table per source, and what was true.
-#
-# In every table our car (the one that records) has the id 0, :data:`OWN_ID`, which is what type 1
-# fusion calls its own vehicle; all others have the id of the traffic.
+# ---------------------------------------------------------------- the drive
 
 
 OWN_ID = 0

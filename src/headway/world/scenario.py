@@ -10,8 +10,7 @@ import numpy as np
 
 from headway.errors import InputError, Problem
 
-# ------------------------------------------------------------
-# Random numbers, one generator per purpose: drawing more for one never moves another.
+# --------------------------------- random numbers: drawing more for one purpose never moves another
 
 
 class Purpose(IntEnum):
@@ -34,8 +33,7 @@ def generator(seed: int, trial: int, purpose: Purpose, car: int = 0) -> np.rando
     return np.random.default_rng(np.random.SeedSequence((seed, trial, purpose, car)))
 
 
-# ------------------------------------------------------------
-# The papers' scenario as data: a drive straight through a Manhattan grid (AEDSMS section 6.1).
+# ---------------------------------------------------------------- the drive (AEDSMS section 6.1)
 
 
 KMH = 1 / 3.6

@@ -18,8 +18,7 @@ from headway.errors import EnvironmentMissing, FileError, InputError, Place, Pro
 from headway.sources.record import unreadable
 from headway.world.traffic import Array, Bounds, Collision, Integers, Motion, Truths
 
-# ------------------------------------------------------------
-# SUMO's files: what of a network matters here, and a grid with random trips to begin with.
+# ---------------------------------------------------------------- SUMO's files
 
 INSTALL = "Install it with: pip install 'headway[sumo]'"
 
@@ -139,8 +138,7 @@ def _parse(path: Path, tag: str, want: str) -> ElementTree.Element:
     return root
 
 
-# ------------------------------------------------------------
-# Any SUMO scenario as traffic, through libsumo (the extra ``sumo``).
+# ---------------------------------------------------------------- traffic
 
 
 STEP = 0.1

@@ -18,13 +18,11 @@ from headway.model.quantities import ArrivalCurve
 from headway.model.query import Decide, Source
 from headway.model.vehicle import Node
 
-# ------------------------------------------------------------
-# How far a stream's watermark can lie behind the present: windows close no sooner than it passes.
-#
-# A source's watermark follows its newest tuple, less its lateness, so silence holds it back. Jobs
-# and messages under way hold back what comes after them, each by its age. A join's results can be
-# older than its inputs, an aggregate's as old as its window, and tuples that wait for a timeout
-# hold it back too.
+# ---------------------------------------------------------------- watermarks
+# Windows close no sooner than a stream's watermark passes. A source's watermark follows its newest
+# tuple, less its lateness, so silence holds it back. Jobs and messages under way hold back what
+# comes after them, each by its age. A join's results can be older than its inputs, an aggregate's
+# as old as its window, and tuples that wait for a timeout hold it back too.
 
 
 class Latencies(Protocol):
@@ -107,9 +105,7 @@ class Lags:
         return lag
 
 
-# ------------------------------------------------------------
-# How old tuples can be where they stand, and how long after its arrival one enters a node.
-#
+# ---------------------------------------------------------------- ages
 # The state of an analysis and what follows from its current bounds by addition alone.
 
 

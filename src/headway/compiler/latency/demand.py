@@ -1,4 +1,8 @@
-"""How much work can come: demand-bound functions for EDF and busy periods."""
+"""How much work can come: demand-bound functions for EDF and busy periods.
+
+A :class:`Demand` is the work ``cost * curve(length + offset)`` that a class of jobs can ask for in
+an interval of some length. Sums of such step functions are evaluated at their steps, all at once.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,7 @@ import numpy.typing as npt
 
 from headway.model.quantities import ArrivalCurve, Rate
 
-# ------------------------------------------------------------
-# Arithmetic of bounds: None means that there is none.
+# ---------------------------------------------- arithmetic of bounds: None means that there is none
 
 
 def plus(one: int | None, other: int | None) -> int | None:
@@ -29,12 +32,7 @@ def most(values: list[int | None]) -> int | None:
     return largest
 
 
-# ------------------------------------------------------------
-# How much work can come: demand-bound functions for EDF and busy periods.
-#
-# A :class:`Demand` is the work ``cost * curve(length + offset)`` that a class of jobs can ask for
-# in an interval of some length. Sums of such step functions are evaluated at their steps, all at
-# once.
+# ---------------------------------------------------------------- demand
 
 
 Times = npt.NDArray[np.int64]

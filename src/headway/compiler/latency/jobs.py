@@ -1,4 +1,9 @@
-"""Which jobs a task can get, and how long work under way holds up what is more urgent."""
+"""Which jobs a task can get: how often, how old, how much work.
+
+Everything is told in terms of the sources' arrivals. For a stream and a source: ``count`` tuples at
+most per arrival, with timestamps at most ``back`` before the arrival (joins, windows and gathering
+take the oldest timestamp among their inputs).
+"""
 
 from __future__ import annotations
 
@@ -9,13 +14,6 @@ from headway.model.graph import Graph
 from headway.model.operators import Aggregate, Join, Operator
 from headway.model.plan import Task
 from headway.model.vehicle import Node
-
-# ------------------------------------------------------------
-# Which jobs a task can get: how often, how old, how much work.
-#
-# Everything is told in terms of the sources' arrivals. For a stream and a source: ``count``
-# tuples at most per arrival, with timestamps at most ``back`` before the arrival (joins, windows
-# and gathering take the oldest timestamp among their inputs).
 
 MOST_TUPLES = 2**60
 """Counts stop here: more than that of any work at all is beyond every node, whatever the period."""

@@ -1,4 +1,7 @@
-"""Pass: the verdict on every output's deadline, and whether it still holds in other runs."""
+"""Pass: the verdict. Loads of nodes and media, and for each output a latency bound, step by step.
+
+Also whether the promises still hold in other runs, and how long tuples may run as one batch.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,6 @@ from headway.model.plan import LatencyStep, Load, Plan, Promise, Task, Verdict
 from headway.model.query import Criticality, Output
 from headway.model.routes import architecture_of
 from headway.model.vehicle import Bus
-
-# ------------------------------------------------------------
-# Pass: the verdict. Loads of nodes and media, and for each output a latency bound with its
-# derivation.
 
 
 def judge(compilation: Compilation) -> Compilation:
@@ -150,8 +149,7 @@ def _reason(output: Output, analysis: Analysis) -> str:
     return (own or causes or ["no bound was found"])[0]
 
 
-# ------------------------------------------------------------
-# Whether promises of a plan still hold when it is run in another way than it was judged.
+# -------------------------------------------------------- other runs than the one that was analysed
 
 
 def compilation_of(plan: Plan) -> Compilation:
@@ -179,8 +177,7 @@ def broken(analysis: Analysis, outputs: Iterable[Output]) -> list[Output]:
     return found
 
 
-# ------------------------------------------------------------
-# How long tuples may run as one batch so that every promise is still kept.
+# ---------------------------------------------------------------- batches
 
 
 FINEST = 1_000

@@ -1,4 +1,13 @@
-"""Placement as a mixed-integer program, strengthened by knapsack inequalities, for HiGHS."""
+"""Placement as a mixed-integer program, strengthened by knapsack inequalities, for HiGHS.
+
+Columns: ``sits`` (process on node), ``enters`` (stream takes a way into a medium) and ``peak`` (the
+largest node load over its capacity). A multicast stream has one ``enters`` column per way, at least
+as large as what any of its readers needs, so it counts there once.
+
+Where routes are unique, ``enters >= (producer behind the arc) - (reader behind the arc)`` says all:
+it is what the flow rows become on a tree when the flows are eliminated. Only where several routes
+exist are there flow columns, one set for each stream and reader.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +23,7 @@ from scipy.sparse import csr_array, vstack
 
 from headway.compiler.placement.problem import Arc, PlacementProblem, StreamTraffic, Topology
 
-# ------------------------------------------------------------
-# A mixed-integer linear program built row by row and solved by HiGHS (``scipy.optimize.milp``).
+# --------------------------------------------------------- rows and columns for scipy.optimize.milp
 
 INFINITY = float("inf")
 _OPTIMAL, _INFEASIBLE = 0, 2
@@ -139,14 +147,12 @@ class IntegerProgram:
         return matrix, lower, upper
 
 
-# ------------------------------------------------------------
-# Knapsack tree inequalities: what makes the relaxation strong when node capacities bind.
-#
-# The relaxed program may put half of every operator on each of two nodes, and then no stream is
-# cut. But take a node n, an operator r and a tree of streams that joins r with operators of load
-# w(v). If r is on n, an operator v of the tree is there too unless a stream on the tree's path
-# from r to v crosses n's border. So, with ``cut`` the crossings and ``free`` the capacity that
-# pinned operators leave,
+# ---------------------------------------------------------------- knapsack tree inequalities
+# They make the relaxation strong when node capacities bind. The relaxed program may put half of
+# every operator on each of two nodes, and then no stream is cut. But take a node n, an operator r
+# and a tree of streams that joins r with operators of load w(v). If r is on n, an operator v of the
+# tree is there too unless a stream on the tree's path from r to v crosses n's border. So, with
+# ``cut`` the crossings and ``free`` the capacity that pinned operators leave,
 #
 #     sum over v of w(v) * (sits(r, n) - sum of cut on the path to v) <= free * sits(r, n).
 #
@@ -266,16 +272,7 @@ def _nearest(
     return order, parents
 
 
-# ------------------------------------------------------------
-# The placement problem as a mixed-integer program over the architectural graph (AEDSMS 5.5).
-#
-# Columns: ``sits`` (process on node), ``enters`` (stream takes a way into a medium) and ``peak``
-# (the largest node load over its capacity). A multicast stream has one ``enters`` column per way,
-# at least as large as what any of its readers needs, so it counts there once.
-#
-# Where routes are unique, ``enters >= (producer behind the arc) - (reader behind the arc)`` says
-# all: it is what the flow rows below become on a tree when the flows are eliminated. Only where
-# several routes exist are there flow columns, one set for each stream and reader.
+# ---------------------------------------------------------------- the placement problem
 
 
 @dataclass

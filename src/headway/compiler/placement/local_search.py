@@ -1,4 +1,10 @@
-"""Placements bettered step by step: annealing where time ran out, evening out the load."""
+"""Placements bettered step by step; streams take the shortest routes.
+
+Annealing gives an answer when the exact search ran out of time: moves and swaps of operators are
+accepted by the change of network usage plus a penalty for overload; the best placement within the
+capacities is kept. Seeded. Evening out moves and swaps operators without more network usage: a
+quick start for the exact search for the flattest load, and the answer when that runs out of time.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +22,6 @@ from headway.compiler.placement.problem import (
     respects_capacities,
     routes_from,
 )
-
-# ------------------------------------------------------------
-# A placement that changes step by step, for local search; streams take the shortest routes.
 
 
 @dataclass
@@ -107,12 +110,7 @@ class LocalPlacement:
         return max(0.0, self.used[node] / self.capacity[node] - 1) if self.capacity[node] else 0.0
 
 
-# ------------------------------------------------------------
-# Simulated annealing over placements: an answer when the exact search ran out of time.
-#
-# Streams take the shortest routes. Moves and swaps of operators are accepted by the change of
-# network usage plus a penalty for overload; the best placement within the capacities is kept.
-# Seeded.
+# ---------------------------------------------------------------- annealing
 
 
 _STEPS_EACH = 8_000
@@ -164,11 +162,7 @@ def _destination(state: LocalPlacement, draw: random.Random, index: int) -> int:
     return draw.choice(state.allowed[index])
 
 
-# ------------------------------------------------------------
-# Evens out the load of a placement by moving and swapping operators, without more network usage.
-#
-# A quick start for the exact search for the flattest load, and the answer when that runs out of
-# time.
+# ---------------------------------------------------------------- evening out
 
 
 _POWER = 16  # a high power of the utilisations stands for the largest, and sees the next ones too

@@ -1,4 +1,8 @@
-"""The placement problem of AEDSMS section 5.5: what is to be placed, where, and what it uses."""
+"""The placement problem of AEDSMS section 5.5: what is to be placed, where, and what it uses.
+
+Sources and operators (*processes*) are to sit on node vertices of the architectural graph; streams
+between processes are *traffic*. All numbers are for the worst case, the maximum input rates.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,6 @@ from headway.compiler.compilation import Compilation
 from headway.compiler.utilisation import fits, operator_load, stream_load
 from headway.errors import PlacementError, Problem
 from headway.model.routes import Architecture, architecture_of
-
-# ------------------------------------------------------------
-# The placement problem of AEDSMS section 5.5, drawn from a compilation.
-#
-# Sources and operators (*processes*) are to sit on node vertices of the architectural graph;
-# streams between processes are *traffic*. All numbers are for the worst case, the maximum input
-# rates.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,8 +135,7 @@ def _kept(compilation: Compilation) -> dict[str, tuple[str, str]]:
     return kept
 
 
-# ------------------------------------------------------------
-# The shape of the architectural graph: are routes unique, and what each way in separates.
+# ------------------------------------------------------------- the shape of the architectural graph
 
 
 @dataclass(frozen=True)
@@ -202,8 +198,8 @@ def _flood(architecture: Architecture, start: str, closed: set[str]) -> set[str]
     return seen
 
 
-# ------------------------------------------------------------
-# A candidate answer and what it uses, computed here and never read off the solver.
+# ---------------------------------------------------------------- a candidate answer
+# What it uses is computed here and never read off the solver.
 
 
 Arc = tuple[str, str]

@@ -1,4 +1,10 @@
-"""The placement pass: least network usage, then the flattest load, then a fixed tie rule."""
+"""The placement pass: which node runs each operator, and by which route each stream travels.
+
+The order of aims is lexicographic: (1) the data volume that enters buses and links, (2) given that,
+the largest node load over its capacity, (3) given both, operators early in the query's order sit on
+nodes early in the vehicle's: the least ``sum of (operators - i) * position of operator i's node``.
+HiGHS is deterministic, so the same input gives the same placement unless a time limit cuts in.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +34,6 @@ from headway.compiler.placement.problem import (
     respects_capacities,
     topology_of,
 )
-
-# ------------------------------------------------------------
-# Solves the placement problem: least network usage, then the flattest load, then a fixed tie
-# rule.
-#
-# The order of aims is lexicographic: (1) the data volume that enters buses and links, (2) given
-# that, the largest node load over its capacity, (3) given both, operators early in the query's
-# order sit on nodes early in the vehicle's: the least ``sum of (operators - i) * position of
-# operator i's node``. HiGHS is deterministic, so the same input gives the same placement unless a
-# time limit cuts in.
 
 _ROUNDS = 20
 _USAGE_SHARE, _BALANCE_SHARE = (
@@ -207,10 +203,6 @@ def _positions(made: Formulation) -> dict[int, float]:
         for index, process in enumerate(movable)
         for position, node in enumerate(process.nodes)
     }
-
-
-# ------------------------------------------------------------
-# The placement pass: which node runs each operator, and by which route each stream travels.
 
 
 def place(compilation: Compilation, options: PlacementOptions | None = None) -> Compilation:

@@ -1,4 +1,13 @@
-"""The layout inside one ECU: columns by depth, sources at the left, outputs at the right."""
+"""The layout inside one ECU: sources, then columns of operators by depth, then outputs.
+
+The columns are a layered drawing (Sugiyama, Tagawa and Toda 1981, DOI 10.1109/TSMC.1981.4308636): a
+stream that skips columns gets a narrow slot in each of them, so that it never runs under a box.
+Order within a column: barycentres, the sweep with the fewest crossings wins. Heights: each column
+is moved as near to its neighbours as order and spacing allow, by isotonic regression.
+
+Between two columns is a gap; the streams that come from or go to a bus run up and down in it, each
+on a track of its own, and never cross a box.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +16,6 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from headway.report.plan.sketch import Ecu, Item, Role, Sketch, SketchEdge, Transfer
-
-# ------------------------------------------------------------
-# Layered layout inside an ECU: columns by depth, an order within each, heights without overlap.
-#
-# A stream that skips columns gets a narrow slot in each of them, so that it never runs under a
-# box (Sugiyama, Tagawa and Toda 1981, DOI 10.1109/TSMC.1981.4308636). Order: barycentres, the
-# sweep with the fewest crossings wins. Heights: each column is moved as near to its neighbours as
-# order and spacing allow, by isotonic regression.
 
 SPACING = 14.0
 PASSING_HEIGHT = 4.0
@@ -178,11 +179,7 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
     return sum(values) / len(values) if values else otherwise
 
 
-# ------------------------------------------------------------
-# The layout of one ECU with its sources at the left and its outputs at the right.
-#
-# Between two columns of boxes is a gap; the streams that come from or go to a bus run up and down
-# in it, each on a track of its own, and never cross a box.
+# --------------------------------------------------------------- the cell: columns, gaps and tracks
 
 
 HEADER = 30.0

@@ -1,4 +1,8 @@
-"""The layout of the whole picture: ECUs in rows, buses as bars, the ways of the streams."""
+"""The layout of the whole picture: ECUs in one or two rows, buses as bars below or between them.
+
+:func:`place` gives everything its place; :func:`wires_of` then leads the streams through it, as
+points from box to box.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,6 @@ from dataclasses import dataclass, field
 from headway.report.plan.ecu_layout import TRACK, EcuCell, EcuFrame, cell_of, depths, local_edges
 from headway.report.plan.sketch import Sketch, SketchEdge, SketchMedium, Transfer
 from headway.report.svg import Point, width_of
-
-# ------------------------------------------------------------
-# The layout of the whole picture: ECUs in one or two rows, the buses as bars below or between.
 
 MARGIN = 16.0
 TITLE_HEIGHT = 58.0
@@ -171,8 +172,7 @@ def _end_bar(placing: Placing, medium: SketchMedium, plain_end: float) -> None:
     placing.bars[medium.name] = EcuFrame(bar.x, bar.y, end - bar.x, bar.height)
 
 
-# ------------------------------------------------------------
-# The ways of streams through the placed picture, as points from box to box.
+# ---------------------------------------------------------------- streams
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,9 @@
-"""A compiled query as one self-contained HTML page: no script, nothing from elsewhere."""
+"""A compiled query as one self-contained HTML page: no script, nothing from elsewhere.
+
+Where the time of a bound goes is a stacked bar that is as wide as the page. Its positions are
+percentages, so it fits a phone and a print-out without shrinking its text; only numbers stand in
+it, and the table of steps below says what they mean.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,7 @@ from headway.report.plan.plan_tables import NONE, blame_text, sign, summary
 from headway.report.plan.sketch import heading_of, state_of
 from headway.report.svg import element, group, rect, tooltip
 
-# ------------------------------------------------------------
-# Where the time of a latency bound goes: a stacked bar that is as wide as the page.
-#
-# Positions are percentages, so the bar fits a phone and a print-out without shrinking its text;
-# only numbers stand in it, and the table of steps below says what they mean.
+# ---------------------------------------------------------------- the bar
 
 HEIGHT = 44
 BAR_TOP, BAR_HEIGHT = 4, 24
@@ -104,8 +105,7 @@ def _alternative(promise: Promise) -> str:
     return f"{promise.output}: {steps}"
 
 
-# ------------------------------------------------------------
-# A compiled query as one self-contained HTML page: no script, nothing from elsewhere.
+# ---------------------------------------------------------------- the page
 
 
 KEY = (

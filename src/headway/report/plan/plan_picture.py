@@ -52,8 +52,8 @@ from headway.report.svg import (
     width_of,
 )
 
-# ------------------------------------------------------------
-# Colours of the picture, light and dark. Plain rules, no variables: they work in every viewer.
+# ---------------------------------------------------------------- colours
+# Light and dark, as plain rules without variables: they work in every viewer.
 
 PICTURE_CLASS = "headway-plan"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
@@ -131,8 +131,7 @@ def _rules(style: dict[str, str]) -> str:
     return "".join(f".{PICTURE_CLASS} {name}{{{rule}}}" for name, rule in style.items())
 
 
-# ------------------------------------------------------------
-# Draws the parts of a placed picture: ECU boxes, items, bus bars, gateways, streams.
+# ---------------------------------------------------------------- parts
 
 
 METER = 56.0
@@ -296,8 +295,7 @@ def _path(wire: DrawnStream, crossing: bool) -> str:
     return polyline(points) if crossing else curve(points)
 
 
-# ------------------------------------------------------------
-# A compiled query on its vehicle, as one SVG picture.
+# ---------------------------------------------------------------- the picture
 
 
 MOST_OPERATORS = 100

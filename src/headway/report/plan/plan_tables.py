@@ -1,4 +1,7 @@
-"""A plan in words and tables: plain text for the command line and for pages."""
+"""A plan in words and tables, for the command line, pictures and pages alike.
+
+Cells hold names as the user wrote them: whoever shows them escapes them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,7 @@ from headway.model.quantities import Rate, format_duration, milliseconds
 from headway.model.query import Source
 from headway.model.vehicle import Bus, BusKind, Link, Node
 
-# ------------------------------------------------------------
-# How a plan's values are put into words: one place for tables, pictures and pages.
+# ---------------------------------------------------------------- words
 
 KEPT, BROKEN = "✓", "✗"
 NONE = "–"
@@ -98,10 +100,7 @@ def blame_text(promise: Promise) -> str:
     return ": ".join(parts) or NONE
 
 
-# ------------------------------------------------------------
-# A plan as tables: headers and rows of plain text, for the command line and for pages alike.
-#
-# Cells hold names as the user wrote them: whoever shows them escapes them.
+# ---------------------------------------------------------------- tables
 
 
 @dataclass(frozen=True, kw_only=True)

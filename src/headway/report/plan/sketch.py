@@ -1,4 +1,8 @@
-"""What a plan's picture shows, before anything has a place: ECUs, items, streams, buses."""
+"""What a plan's picture shows, before anything has a place: ECUs, items, streams, buses, gateways.
+
+:func:`sketch_plan` gives every source, operator and output a box; for a large plan
+:func:`sketch_summary` gives one to every node and counts the streams between two of them.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,7 @@ from headway.report.plan.plan_tables import (
 )
 from headway.report.svg import width_of
 
-# ------------------------------------------------------------
-# What a picture shows, before anything has a place: ECUs, items, streams, buses, gateways.
+# ---------------------------------------------------------------- the parts of a sketch
 
 NAME_SIZE = 12.0
 DETAIL_SIZE = 10.5
@@ -151,8 +154,7 @@ class Sketch:
     junctions: tuple[Junction, ...]
 
 
-# ------------------------------------------------------------
-# The vehicle's part of a sketch: ECUs, buses and links, gateways, and the routes through them.
+# ---------------------------- the vehicle: ECUs, buses and links, gateways, and routes through them
 
 
 DIRECT = "direct"
@@ -246,8 +248,7 @@ def _load_text(load: Load | None) -> str:
     return f"\nused {percent(load.utilisation)} of a usable {percent(load.capacity)}"
 
 
-# ------------------------------------------------------------
-# A plan as a sketch: an item for every source, operator and output.
+# ---------------------------------------------------------------- every operator a box
 
 
 def sketch_plan(plan: Plan) -> Sketch:
@@ -413,8 +414,7 @@ def _transfer(crossing: Crossing, graph: Graph, placed: dict[str, str]) -> Trans
     )
 
 
-# ------------------------------------------------------------
-# A large plan as a sketch: one box for each node, streams between two nodes counted.
+# ---------------------------------------------------------------- every node a box
 
 
 def sketch_summary(plan: Plan) -> Sketch:

@@ -1,4 +1,10 @@
-"""What a replay of a drive shows, and whether its parts fit together."""
+"""What a replay of a drive shows: one true drive, and what our car knew of it in one or more runs.
+
+Plain values, filled by whoever ran the drive. Times are whole microseconds from the start of the
+drive; positions are metres on the map, x to the right (east) and y up (north); speeds are m/s.
+Columns are NumPy arrays with one entry per row. :func:`check_replay` says whether the parts fit
+together, before :func:`headway.report.replay.replay_page.replay_page` draws them.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.errors import DataError, Problem
-
-# ------------------------------------------------------------
-# What a replay of a drive shows: one true drive, and what our car knew of it in one or more runs.
-#
-# Plain values, filled by whoever ran the drive. Times are whole microseconds from the start of
-# the drive; positions are metres on the map, x to the right (east) and y up (north); speeds are
-# m/s. Columns are NumPy arrays with one entry per row.
-# :func:`headway.report.replay.replay_page.replay_page` draws a replay, after
-# :func:`headway.report.replay.replay_data.check_replay` found that its parts fit.
 
 Microseconds = NDArray[np.int64]
 Numbers = NDArray[np.floating[Any]]
@@ -190,8 +187,7 @@ def no_estimates() -> ReplayEstimates:
     )
 
 
-# ------------------------------------------------------------
-# Whether the parts of a replay fit together.
+# ---------------------------------------------------------------- whether the parts fit together
 
 
 def check_replay(replay: Replay) -> None:

@@ -1,4 +1,11 @@
-"""A drive as one self-contained HTML page to play, scrub and look into."""
+"""A drive as one self-contained HTML page to play, scrub and look into.
+
+The page's script (``assets/replay_data.js``) reads a header of plain values and a store of columns.
+Columns are made small: rounded to steps, then differences, byte planes and deflate. Neighbours in a
+column are close (a car moves steadily, times grow), so their differences are small whole numbers.
+Signs are folded in (0, -1, 1, -2, … become 0, 1, 2, 3, …) and the first bytes of all numbers stand
+together, then all second bytes, and so on: long runs of zeros, which deflate takes away.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +35,7 @@ from headway.report.replay.replay_data import (
     check_replay,
 )
 
-# ------------------------------------------------------------
-# Columns of numbers as few bytes: rounded to steps, then differences, byte planes and deflate.
-#
-# Neighbours in a column are close (a car moves steadily, times grow), so their differences are
-# small whole numbers. Signs are folded in (0, -1, 1, -2, … become 0, 1, 2, 3, …) and the first
-# bytes of all numbers stand together, then all second bytes, and so on: long runs of zeros, which
-# deflate takes away. ``assets/replay_data.js`` undoes it.
+# ---------------------------------------------------------------- columns as few bytes
 
 ABSENT = -(2**31)
 """Stands for NaN."""
@@ -75,8 +76,7 @@ def _planes(whole: NDArray[np.int64]) -> bytes:
     return folded.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
 
 
-# ------------------------------------------------------------
-# A replay as what the page's script reads: a header of plain values and a store of columns.
+# ---------------------------------------------------------------- what the script reads
 
 
 TENTH_OF_A_MILLISECOND = 100
@@ -193,8 +193,7 @@ def confidence_ellipse(
     return major, minor, np.arctan2(cov_xy, half) / 2.0
 
 
-# ------------------------------------------------------------
-# A drive as one self-contained HTML page to play, scrub and look into; nothing from elsewhere.
+# ---------------------------------------------------------------- the page
 
 
 SCRIPTS = (

@@ -15,9 +15,6 @@ from headway.schedule.static import AlphaInterval, Metrics, Result
 from headway.schedule.static.optimal import Optimum
 from headway.schedule.static.periodic import ExitAnswer
 
-# ------------------------------------------------------------
-# Results of static scheduling, gathered for showing: the facts behind tables, JSON and charts.
-
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmOutcome:
@@ -94,8 +91,7 @@ def percent(share: Fraction) -> str:
     return f"{time_text(round(float(share) * 100, 1))} %"
 
 
-# ------------------------------------------------------------
-# Results of static scheduling as tables.
+# ---------------------------------------------------------------- tables
 
 
 MOST_INTERVALS = 24
@@ -181,8 +177,7 @@ def _alpha(alpha: Fraction) -> str:
     return f"{float(alpha):.6g}"
 
 
-# ------------------------------------------------------------
-# Results of static scheduling as plain values, for programs. Times are in the graph's unit.
+# -------------------------------------------- plain values, for programs: times in the graph's unit
 
 
 def study_plain(study: ScheduleStudy) -> dict[str, Any]:

@@ -1,4 +1,15 @@
-"""ROP-EDF: capacity for hard tasks apart from that of soft ones (ROP-EDF section 4)."""
+"""ROP-EDF: capacity for hard tasks apart from that of soft ones (ROP-EDF section 4).
+
+The paper returns a reservation when its job completes, and enforces budgets only while the peaks of
+the jobs *present* exceed 1 − α. Neither is safe. A soft job that completes early makes room for
+another whose deadline comes before that of a waiting hard job, so that both run ahead of it: more
+than 1 − C_SUMH of soft work in front of one hard deadline. ``docs/overload.md`` has the example. So
+here a reservation ends at the completion *and not before the deadline*, and budgets hold whenever
+the peaks of all tasks exceed 1 − α. Then the densities U = C/D of the jobs between release and
+deadline never sum to more than 1, and theorem 1 follows for every arrival pattern. The paper's
+letter (``early``), under which hard tasks can miss, is kept as ``rop-edf-1-paper`` and
+``rop-edf-2-paper``.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +21,7 @@ from typing import ClassVar
 from headway.model.taskset import FULL
 from headway.schedule.online.reservation import Ledger, ReservationPolicy, ReservedJob, TaskFacts
 
-# ------------------------------------------------------------
-# The books of ROP-EDF: capacity for hard tasks apart from that of soft ones (algorithms 1 and 2).
-#
-# The paper returns a reservation when its job completes, and enforces budgets only while the
-# peaks of the jobs *present* exceed 1 − α. Neither is safe. A soft job that completes early makes
-# room for another whose deadline comes before that of a waiting hard job, so that both run ahead
-# of it: more than 1 − C_SUMH of soft work in front of one hard deadline. ``docs/overload.md`` has
-# the example. So here a reservation ends at the completion *and not before the deadline*, and
-# budgets hold whenever the peaks of all tasks exceed 1 − α. Then the densities U = C/D of the
-# jobs between release and deadline never sum to more than 1, and theorem 1 follows for every
-# arrival pattern. ``early`` is the paper's letter.
+# ---------------------------------------------------------------- the books (algorithms 1 and 2)
 
 
 class SplitCapacity(Ledger, ABC):
@@ -153,12 +154,11 @@ class Shares(SplitCapacity):
         return super().on_complete(job, now)
 
 
-# ------------------------------------------------------------
-# The books of ROP-EDF for streams: each tuple is a job, and several of a task are on their way.
-#
-# C_SUMH stays reserved for good: it holds all tuples of the hard paths at their declared rates,
-# so a hard tuple is admitted as it is. Its budget is its declared work. How many soft tuples come
-# is not known before, so budgets always hold.
+# ---------------------------------------------------------------- the books for streams
+# Each tuple is a job, and several of a task are on their way. C_SUMH stays reserved for good: it
+# holds all tuples of the hard paths at their declared rates, so a hard tuple is admitted as it is.
+# Its budget is its declared work. How many soft tuples come is not known before, so budgets always
+# hold.
 
 
 class TupleCapacity(SplitCapacity):
@@ -207,11 +207,7 @@ class SharesOfTuples(TupleCapacity, Shares):
         self._unused[task] += held
 
 
-# ------------------------------------------------------------
-# ROP-EDF: capacity for hard tasks apart from that of soft ones (ROP-EDF section 4).
-#
-# The paper's letter, under which hard tasks can miss (:mod:`headway.schedule.online.rop_edf` says
-# why), is kept as ``rop-edf-1-paper`` and ``rop-edf-2-paper``.
+# ---------------------------------------------------------------- the policies
 
 
 class ReservedEdf1(ReservationPolicy):

@@ -1,11 +1,10 @@
-"""S-EDF: earliest deadline first over operator trains, and over single operators."""
+"""S-EDF: earliest deadline first over operator trains (S-EDF section 5.4) and over single operators
+(primitive S-EDF, section 5.3).
+"""
 
 from __future__ import annotations
 
 from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
-
-# ------------------------------------------------------------
-# S-EDF with operator trains (S-EDF section 5.4).
 
 
 class StreamEdf(Policy):
@@ -21,10 +20,6 @@ class StreamEdf(Policy):
     def key(self, unit: UnitFacts) -> KeyFunction:
         deadline = unit.deadline
         return lambda timestamp, root: timestamp + deadline
-
-
-# ------------------------------------------------------------
-# Primitive S-EDF: every operator by itself (S-EDF section 5.3).
 
 
 class PrimitiveStreamEdf(StreamEdf):

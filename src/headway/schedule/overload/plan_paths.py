@@ -1,4 +1,16 @@
-"""A compiled query as tasks for overload: operator paths on each node, and paths over nodes."""
+"""A compiled query as tasks for overload: operator paths on each node, and paths over nodes.
+
+Every operator path is a task (figure 3). A path leads from a source to an output. (a) Operators in
+a row are one task. (b) An operator with several inputs runs for each of them, so it stands in the
+path of every source. (c) Where a path branches, the output with the shortest deadline owns the
+shared operators (the key path; a hard output before all soft ones), and the others begin behind the
+branch. A path is hard or soft as its output is. Its job is all that a source delivers in one of its
+periods; its work comes from declared costs and rates. The time that the deadline leaves after
+delays, gathering and messages is divided over the path's nodes in proportion to the work there.
+
+What a load shedder would drop are soft tasks of their own: with reservations it need not be dropped
+while there is room.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +36,7 @@ from headway.model.taskset import (
 )
 from headway.schedule.overload.across_nodes import NodePath, Stage
 
-# ------------------------------------------------------------
-# A compiled query as task sets, one for each node: every operator path is a task (figure 3).
-#
-# A path leads from a source to an output. (a) Operators in a row are one task. (b) An operator
-# with several inputs runs for each of them, so it stands in the path of every source. (c) Where a
-# path branches, the output with the shortest deadline owns the shared operators (the key path; a
-# hard output before all soft ones), and the others begin behind the branch. A path is hard or
-# soft as its output is. Its job is all that a source delivers in one of its periods; its work
-# comes from declared costs and rates. The time that the deadline leaves after delays, gathering
-# and messages is divided over the path's nodes in proportion to the work there.
-#
-# What a load shedder would drop are soft tasks of their own: with reservations it need not be
-# dropped while there is room.
+# ---------------------------------------------------------------- task sets, one for each node
 
 BEYOND = "beyond"
 """marks the tasks that are what a shedder would drop"""
@@ -220,8 +220,7 @@ def _behind(graph: Graph, source: str) -> set[str]:
     return found
 
 
-# ------------------------------------------------------------
-# A compiled query as paths over nodes, for end-to-end admission; and what its nodes must hold.
+# ------------------------------------------------------- paths over nodes, for end-to-end admission
 
 
 def check_nodes(sets: Iterable[TaskSet]) -> None:

@@ -1,4 +1,10 @@
-"""Task sets on one processor in virtual time: releases, the run itself, what came of it."""
+"""Task sets on one processor in virtual time: releases, the run itself, what came of it.
+
+The processor is fully preemptive: jobs by earliest deadline within their budgets. It is algorithm 3
+of the paper without its step by time units: between two releases nothing can happen but that a job
+completes or has used its budget, so the kernel jumps from one to the next. The work is O(log n) a
+job. At one instant completions come first, then releases in order of deadline.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +27,7 @@ from headway.schedule.online.reservation import (
     Used,
 )
 
-# ------------------------------------------------------------
-# What a trial of a task set gave, by task.
+# ---------------------------------------------------------------- what came of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +62,6 @@ class Outcome:
     @property
     def hard_misses(self) -> int:
         return sum(task.misses for task in self.tasks if task.hard)
-
-
-# ------------------------------------------------------------
-# What happened in one trial: who ran when, and every change of state.
 
 
 class Happening(StrEnum):
@@ -102,8 +103,7 @@ class TrialRecord:
         self.events.append((what, time, task, number))
 
 
-# ------------------------------------------------------------
-# The jobs of a trial, drawn before it runs: every policy meets the same ones.
+# ------------------------- releases: drawn before the run, so that every policy meets the same ones
 
 
 Release = tuple[int, int, int, int, int]
@@ -151,14 +151,7 @@ def _times(task: OverloadTask, duration: int, random: np.random.Generator) -> li
     return [time for time in times if time < duration]
 
 
-# ------------------------------------------------------------
-# One processor, fully preemptive, in virtual time: jobs by earliest deadline within their
-# budgets.
-#
-# Algorithm 3 of the paper without its step by time units: between two releases nothing can happen
-# but that a job completes or has used its budget, so the kernel jumps from one to the next. The
-# work is O(log n) a job. At one instant completions come first, then releases in order of
-# deadline.
+# ---------------------------------------------------------------- the run
 
 
 Entry = tuple[int, int, int, ReservedJob]

@@ -24,10 +24,6 @@ from headway.spark.side_files import write_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
 from headway.spark.sources.recorded_files import PARQUET, Inputs, find_files
 
-# ------------------------------------------------------------
-# A query over a whole recording on Spark: each output computed once, accounted and written.
-
-
 OnOutput = Callable[[str], None]
 OnRows = Callable[[str, list[dict[str, object]]], None]
 

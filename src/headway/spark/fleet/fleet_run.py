@@ -39,10 +39,6 @@ from headway.spark.session.spark_failures import translated
 from headway.spark.sources.checked_files import FOLDER, Quarantine, notes
 from headway.spark.sources.recorded_files import read_batch
 
-# ------------------------------------------------------------
-# Fleets: one vehicle engine per vehicle inside Spark tasks, thousands at a time.
-
-
 TASKS_PER_SLOT = 4
 ACCURACY = 1000
 _TRACE = (

@@ -1,4 +1,10 @@
-"""Vehicles of a fleet: seeded variations of a recorded drive, each a whole engine in a task."""
+"""Vehicles of a fleet: seeded variations of a recorded drive, each a whole engine in a task.
+
+Sensors of different vehicles are out of step and networks jitter, so each source gets a phase of
+its own and each tuple a little more delay, never beyond the delay that the query declares. The
+engine runs in virtual time with the plan's costs, its policy and its network, exactly as ``headway
+run --engine vehicle`` does for one vehicle.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +33,7 @@ from headway.spark.fleet.driven_vehicles import MET_COLUMNS, Met, Vehicles
 from headway.spark.lowering.engine_region import arrivals
 from headway.spark.lowering.frames import arrow_types
 
-# ------------------------------------------------------------
-# A fleet made from a recording: each vehicle drives a seeded variation of a recorded one.
-#
-# Sensors of different vehicles are out of step and networks jitter, so each source gets a phase
-# of its own and each tuple a little more delay, never beyond the delay that the query declares.
+# ---------------------------------------------------------------- the fleet
 
 PHASE = 50 * MILLISECOND
 JITTER = MILLISECOND
@@ -97,11 +99,7 @@ def fleet_from(recording: Path, sources: tuple[Source, ...], count: int, seed: i
     return Fleet(sources, recorded, count, seed)
 
 
-# ------------------------------------------------------------
-# What a Spark task does for a fleet: a whole vehicle engine for each of its vehicles.
-#
-# The engine runs in virtual time with the plan's costs, its policy and its network, exactly as
-# ``headway run --engine vehicle`` does for one vehicle.
+# ---------------------------------------------------------------- what a task does
 
 
 KIND = "#kind"

@@ -1,4 +1,9 @@
-"""What Spark throws, in Headway's words, and which failures are over when it starts again."""
+"""What Spark throws, in Headway's words, and which failures are over when it starts again.
+
+An error is one line that says what to do, instead of a stack. Restarting a stream is safe: a
+micro-batch that was not committed is computed again and replaces its own files. It is no use where
+the same input would fail in the same way.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +16,6 @@ from pyspark.errors import PySparkException
 
 import headway.errors as errors
 from headway.errors import EnvironmentMissing, FileError, HeadwayError, InputError, Problem
-
-# ------------------------------------------------------------
-# What Spark throws, in Headway's words: one line that says what to do, instead of a stack.
 
 _OURS = re.compile(r"headway\.errors\.(\w+): (.*)")
 _PATH = re.compile(r"(?:file:)?/*(/[^\s'\"]+?\.parquet)\b")
@@ -64,13 +66,6 @@ def _first_lines(text: str) -> str:
     told = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in told if not line.startswith(("at ", "File ", "Traceback", "===", ":"))]
     return " ".join(told[:3])[:600] or "it gave no reason"
-
-
-# ------------------------------------------------------------
-# Which failures of a stream are over when it starts again.
-#
-# Restarting is safe: a micro-batch that was not committed is computed again and replaces its own
-# files. It is no use where the same input would fail in the same way.
 
 
 MOST_RESTARTS = 5

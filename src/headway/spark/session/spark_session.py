@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-# ------------------------------------------------------------
-# Settings: what people type, and what a run asks of its session.
+# ---------------------------------------------------------------- settings
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 CHECKPOINTS = "spark.sql.streaming.checkpointFileManagerClass"
@@ -51,10 +50,9 @@ def parse_options(given: Iterable[str], option: str) -> dict[str, str]:
     return {key.strip(): value for _, (key, _, value) in pairs}
 
 
-# ------------------------------------------------------------
-# Spark masters: known by their form, and reachable, before a session is asked for.
-#
-# Spark itself tries an absent standalone master for a minute and then fails with a stack trace.
+# ---------------------------------------------------------------- masters
+# Checked before a session is asked for: Spark itself tries an absent standalone master for a minute
+# and then fails with a stack trace.
 
 
 _LOCAL = re.compile(r"local(\[(\*|[1-9]\d{0,3})(\s*,\s*\d{1,4})?\])?")
@@ -100,8 +98,7 @@ def refusal_of(host: str, port: int) -> str:
         return f"{host}:{port}: {error.strerror or error}"
 
 
-# ------------------------------------------------------------
-# Spark sessions with the settings that Headway's meaning and its users' nerves need.
+# ---------------------------------------------------------------- sessions
 
 
 # protobuf is in the list because Spark without it only says "driver worker crashed".

@@ -19,9 +19,7 @@ from headway.spark.lowering.regions import ancestors, keeps_state
 from headway.spark.session.spark_session import CHECKPOINTS, PARTITIONS
 from headway.spark.session.workers import modest_workers
 
-# ------------------------------------------------------------
-# The shortest deadline that a live query on Spark may promise.
-#
+# ---------------------------------------------------------------- the floor
 # Measured (docs/spark.md): a micro-batch that filters takes 50 to 180 ms end to end, one with
 # state in Python 330 to 550 ms. Below the floor even an idle cluster would miss all the time.
 
@@ -58,12 +56,11 @@ def refuse_below_floor(plan: Plan) -> None:
         raise UnsupportedError(problems)
 
 
-# ------------------------------------------------------------
-# Executor slots by class: hard outputs get some that soft ones cannot take (ROP-EDF's idea).
-#
-# A soft query is cut into fewer partitions than there are slots, so that however long its tasks
-# run, the others are free when a hard batch comes. Each class has a pool of its own in Spark's
-# FAIR scheduler; within one pool a hard batch would queue behind the soft tasks before it.
+# ---------------------------------------------------------------- slots
+# Hard outputs get some that soft ones cannot take (ROP-EDF's idea). A soft query is cut into fewer
+# partitions than there are slots, so that however long its tasks run, the others are free when a
+# hard batch comes. Each class has a pool of its own in Spark's FAIR scheduler; within one pool a
+# hard batch would queue behind the soft tasks before it.
 
 
 POOL = "spark.scheduler.pool"
@@ -132,11 +129,9 @@ def shares(slots: int, *, any_hard: bool, policy: str) -> dict[bool, Share]:
     return {True: Share(HARD, None), False: Share(SOFT, most, modest=any_hard)}
 
 
-# ------------------------------------------------------------
-# The earliest-deadline-first gate that soft micro-batches pass before they start.
-#
-# Spark never takes a slot back from a task that runs, so the order must be right before a batch's
-# tasks are handed to it.
+# ---------------------------------------------------------------- the gate
+# Spark never takes a slot back from a task that runs, so soft micro-batches must be in order
+# (earliest deadline first) before their tasks are handed to it.
 
 
 class Gate:

@@ -1,4 +1,16 @@
-"""The data source ``headway_can``: recorded CAN logs with a DBC, as a batch or as a stream."""
+"""The data source ``headway_can``: recorded CAN logs with a DBC, as a batch or as a stream.
+
+    spark.dataSource.register(CanSource)
+    spark.read.format("headway_can").options(
+        path="drives", dbc="radar.dbc", bus="1", messages="TRACK_A_*",
+        columns="distance=LONG_DIST, track=frame.address",
+    ).schema("timestamp timestamp, distance double, track int, vehicle string, position bigint")
+
+Without ``.schema()`` signals are doubles. ``position`` is the frame's number in its log. A log is
+split into tasks where that can be done without reading it (NumPy arrays). With ``quarantine`` (a
+folder), logs that cannot be read and frames that cannot be decoded are named and counted there;
+without it the former end the run.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +52,7 @@ from headway.sources.parquet_file import ARROW_TYPES
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 from headway.spark.sources.checked_files import Quarantine, QuarantineEntry, entry_of
 
-# ------------------------------------------------------------
-# The options of ``headway_can``, which are strings, and the schemas on both sides of it.
+# ---------------------------------------------------------------- options and schemas
 
 _KINDS = {kind: name for name, kind in SPARK.items()}
 
@@ -126,19 +137,7 @@ def headway_schema(schema: StructType) -> Schema:
     return Schema(tuple(Field(field.name, _KINDS[field.dataType]) for field in fields))
 
 
-# ------------------------------------------------------------
-# The data source ``headway_can``: recorded CAN logs with a DBC, as a batch or as a stream.
-#
-#     spark.dataSource.register(CanSource)
-#     spark.read.format("headway_can").options(
-#         path="drives", dbc="radar.dbc", bus="1", messages="TRACK_A_*",
-#         columns="distance=LONG_DIST, track=frame.address",
-#     ).schema("timestamp timestamp, distance double, track int, vehicle string, position bigint")
-#
-# Without ``.schema()`` signals are doubles. ``position`` is the frame's number in its log. A log
-# is split into tasks where that can be done without reading it (NumPy arrays). With
-# ``quarantine`` (a folder), logs that cannot be read and frames that cannot be decoded are named
-# and counted there; without it the former end the run.
+# ---------------------------------------------------------------- the data source
 
 
 FRAMES_PER_TASK = 1 << 18

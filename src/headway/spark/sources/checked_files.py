@@ -1,4 +1,8 @@
-"""Files read in tasks, each whole or not at all; what breaks its schema is kept out and named."""
+"""Files read in tasks, each whole or not at all; what breaks its schema is kept out and named.
+
+Every kind of file is read by the vehicle engine's readers or, Parquet, by the same library in
+columns; so what is refused, and why, is the same on both engines.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +40,7 @@ from headway.spark.lowering.frames import POSITION_COLUMN
 from headway.spark.parquet_parts import write_part
 from headway.spark.sources.text_files import file_tables, local_path
 
-# ------------------------------------------------------------
-# Input that breaks its schema: named in a folder with the reason, and left out.
-#
+# ---------------------------------------------------------------- quarantine
 # Each bad file has one JSON file in the folder, written by whichever task or process meets it
 # first. The input itself stays where it is, because a stream that is replayed must find it. A
 # stream also asks the folder first, so a file that was left out once stays out, however often its
@@ -118,12 +120,10 @@ def notes(entries: Iterable[QuarantineEntry], most: int = 20) -> tuple[str, ...]
     return tuple(lines)
 
 
-# ------------------------------------------------------------
-# Tuples of a stream's files that do not fit their schema: sorted out and listed by the readers.
-#
-# They are the vehicle engine's ``rejected``: no timestamp, a string longer than declared. Each
-# file of the input that has such tuples gets one file in the folder, named after it; a file that
-# is read again, by another query or after a restart, gives the same one.
+# ---------------------------------------------------------------- rejected tuples
+# Tuples that do not fit their schema are the vehicle engine's ``rejected``: no timestamp, a string
+# longer than declared. Each file of a stream's input that has such tuples gets one file in the
+# folder, named after it; read again, by another query or after a restart, it gives the same one.
 
 
 @dataclass(frozen=True)
@@ -194,11 +194,7 @@ def _plain(column: Any) -> list[Any]:
     return values
 
 
-# ------------------------------------------------------------
-# Files read in tasks, each as a whole or not at all: one that breaks its schema is quarantined.
-#
-# Every kind of file is read by the vehicle engine's readers or, Parquet, by the same library in
-# columns; so what is refused, and why, is the same on both engines.
+# ---------------------------------------------------------------- reading
 
 
 Batches = Iterator[Any]

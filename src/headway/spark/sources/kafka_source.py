@@ -1,4 +1,10 @@
-"""The data source ``headway_kafka``: topics of Kafka through confluent-kafka, no Java packages."""
+"""The data source ``headway_kafka``: topics of Kafka through confluent-kafka, no Java packages.
+
+Same options and columns as Spark's own ``kafka`` (key, value, topic, partition, offset, timestamp):
+``kafka.bootstrap.servers``, ``subscribe``, ``startingOffsets`` (earliest or latest),
+``maxOffsetsPerTrigger``, ``failOnDataLoss``; what else begins with ``kafka.`` goes to the client.
+The stream's offset is that of every partition, so a micro-batch that is repeated reads the same.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +41,7 @@ from headway.spark.lowering.frames import POSITION_COLUMN
 from headway.spark.sources.checked_files import Quarantine, QuarantineEntry
 from headway.spark.sources.text_files import text_schema
 
-# ------------------------------------------------------------
-# What ``headway_kafka`` asks of a broker: where partitions begin and end, and their messages.
+# ---------------------------------------------------------------- the broker
 
 COLUMNS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
@@ -204,14 +209,7 @@ def _bytes(value: Any) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 
 
-# ------------------------------------------------------------
-# The data source ``headway_kafka``: topics of Kafka through confluent-kafka, no Java packages.
-#
-# Same options and columns as Spark's own ``kafka`` (key, value, topic, partition, offset,
-# timestamp): ``kafka.bootstrap.servers``, ``subscribe``, ``startingOffsets`` (earliest or
-# latest), ``maxOffsetsPerTrigger``, ``failOnDataLoss``; what else begins with ``kafka.`` goes to
-# the client. The stream's offset is that of every partition, so a micro-batch that is repeated
-# reads the same.
+# ---------------------------------------------------------------- the data source
 
 
 Offset = dict[str, Any]
@@ -349,12 +347,10 @@ def _offsets(data: Offset) -> Offsets:
     }
 
 
-# ------------------------------------------------------------
-# Sources of a query from topics of Kafka: each message a tuple as a JSON object.
-#
-# The columns are those of a JSON-lines recording, read by the same rules; without ``vehicle`` in
-# the object the message's key is the vehicle. ``position`` is the offset: of one vehicle all
-# messages are in one partition when producers use it as the key.
+# ---------------------------------------------------------------- a query's sources
+# Each message is a tuple as a JSON object, read by the rules of a JSON-lines recording; without
+# ``vehicle`` in the object the message's key is the vehicle. ``position`` is the offset: of one
+# vehicle all messages are in one partition when producers use it as the key.
 
 
 Batches = Iterator[Any]

@@ -1,4 +1,10 @@
-"""Recordings as DataFrames: a file or a folder for each source, or topics of Kafka."""
+"""Recordings as DataFrames: for each source a file, a folder of files, or topics of Kafka.
+
+A file is ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``, a folder ``NAME`` holds such files.
+Both can be read as a batch or as a stream (each once, in the order they appear), and again from
+the beginning, which is what makes restarts exact. In a folder, a file that breaks the schema is
+left out and named where there is a quarantine; a source of one file has nothing else.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +24,6 @@ from headway.spark.session.spark_session import refusal_of
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Rejected, sound_parquet
 from headway.spark.sources.kafka_source import read_kafka
 from headway.spark.sources.text_files import text_schema
-
-# ------------------------------------------------------------
-# Recordings as DataFrames: a file ``NAME.parquet|csv|jsonl`` for each source, or a folder
-# ``NAME`` of such files.
-#
-# Both can be read as a batch or as a stream (each file once, in the order they appear), and both
-# again from the beginning, which is what makes restarts exact. In a folder, a file that breaks
-# the schema is left out and named where there is a quarantine; a source of one file has nothing
-# else.
-
 
 PARQUET = ".parquet"
 _ROW = "_metadata.row_index"
@@ -173,8 +169,7 @@ def _escaped(path: str) -> str:
     return "".join(f"\\{letter}" if letter in "[]{}*?\\" else letter for letter in path)
 
 
-# ------------------------------------------------------------
-# Where the tuples of a run come from: a folder of files, or topics of Kafka.
+# ---------------------------------------------------------------- a run's inputs
 
 
 KAFKA = "kafka://"

@@ -1,4 +1,23 @@
-"""A plan over streaming DataFrames, and one vehicle's tuples put back in order of arrival."""
+"""A plan over streaming DataFrames (Structured Streaming).
+
+Outputs that need no memory (only filters, maps and unions before them) are native columns, or with
+functions of the user the engine's own, tuple by tuple
+(:mod:`headway.spark.lowering.engine_region`). All others are computed by the vehicle engine itself,
+without costs, one instance per vehicle inside ``transformWithState``; its whole state is plain data
+that Spark keeps between micro-batches.
+
+A stream cuts its sources into micro-batches wherever it likes, so one source may be ahead of
+another. :class:`VehicleStream` puts a vehicle's tuples back into the order of arrival: a tuple is
+run only when nothing that arrived before it can still come, because every other source has been
+seen that far. Each source must keep its own order of arrival. The result then does not depend on
+where the cuts fall and is that of a batch over the same data, apart from what still waits when the
+stream stops: windows that are open, timers that run, tuples held for a silent source.
+:func:`finish_stream` gives these once the input has ended.
+
+A stream with state cannot be split between queries of Spark without computing it twice, so all
+outputs come in one DataFrame, tagged; :func:`headway.spark.stream.stream_sinks.write_tagged` takes
+them apart inside ``foreachBatch``.
+"""
 
 from __future__ import annotations
 
@@ -67,13 +86,7 @@ from headway.spark.lowering.regions import (
 from headway.spark.lowering.side_rows import SIDE, SIDE_EXIT, SIDE_TYPE, unpacked
 from headway.spark.session.workers import enter
 
-# ------------------------------------------------------------
-# One vehicle's tuples as a stream brings them: put back into the order of arrival, then run.
-#
-# A stream cuts its sources into micro-batches wherever it likes, so one source may be ahead of
-# another. A tuple is run only when nothing that arrived before it can still come: every other
-# source has been seen that far. Each source must keep its own order of arrival. The result then
-# does not depend on where the cuts fall.
+# ---------------------------------------------------------------- one vehicle's tuples
 
 
 class Held(NamedTuple):
@@ -181,22 +194,7 @@ def _rank(value: Any) -> tuple[int, Any]:
     return (2, 0) if isinstance(value, float) and math.isnan(value) else (1, value)
 
 
-# ------------------------------------------------------------
-# A plan over streaming DataFrames (Structured Streaming).
-#
-# Outputs that need no memory (only filters, maps and unions before them) are native columns, or
-# with functions of the user the engine's own, tuple by tuple
-# (:mod:`headway.spark.lowering.engine_region`). All others are computed by the vehicle engine
-# itself, without costs, one instance per vehicle inside ``transformWithState``; its whole state
-# is plain data that Spark keeps between micro-batches. So the tuples that come out do not depend
-# on how the stream is cut (:mod:`headway.spark.stream.lower_stream`), and are those of a batch
-# over the same data, apart from what still waits when the stream stops: windows that are open,
-# timers that run, tuples held for a silent source. :func:`finish_stream` gives these once the
-# input has ended.
-#
-# A stream with state cannot be split between queries of Spark without computing it twice, so all
-# outputs come in one DataFrame, tagged; :func:`outputs_of` takes them apart inside
-# ``foreachBatch``.
+# ---------------------------------------------------------------- the lowering
 
 
 STATE = "vehicle"
@@ -279,7 +277,7 @@ def _divided(plan: Plan) -> tuple[list[str], list[str]]:
     return [n for n in names if n in with_state], [n for n in names if n not in with_state]
 
 
-# -------------------------------------------------------------------- without state
+# ---------------------------------------------------------------- without state
 
 
 def _without_functions(part: Plan) -> tuple[list[str], list[str]]:
@@ -324,7 +322,7 @@ def _native(
         )
 
 
-# -------------------------------------------------------------------- with state
+# ---------------------------------------------------------------- with state
 
 
 def _by_engine(
@@ -429,7 +427,7 @@ class _Vehicles(StatefulProcessor):
             yield self._row(vehicle, SIDE_EXIT, None, None, *nothing, told)
 
 
-# -------------------------------------------------------------------- the end
+# ---------------------------------------------------------------- the end
 
 
 def finish_stream(

@@ -1,4 +1,10 @@
-"""One streaming query of Spark: which outputs it computes together, from sources to files."""
+"""One streaming query of Spark: which outputs it computes together, from sources to files.
+
+Hard outputs form one group. Soft outputs that share an operator form one, so that what they share
+is computed once; those that share nothing are queries of their own, which the gate can put in
+order. An operator that hard and soft outputs share is computed in both classes: a soft batch that
+is late must not keep a hard one waiting.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +31,6 @@ from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.stream.lower_stream import LoweredStream, finish_stream, lower_stream
 from headway.spark.stream.stream_sinks import END, StreamSink, batch_name, write_end, write_tagged
-
-# ------------------------------------------------------------
-# Which outputs a streaming query of Spark computes together.
-#
-# Hard outputs form one group. Soft outputs that share an operator form one, so that what they
-# share is computed once; those that share nothing are queries of their own, which the gate can
-# put in order. An operator that hard and soft outputs share is computed in both classes: a soft
-# batch that is late must not keep a hard one waiting.
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,6 @@ def groups_of(plan: Plan) -> list[Group]:
     found = [Group("hard", True, tuple(hard))] if hard else []
     found += [Group(f"soft-{members[0].name}", False, tuple(members)) for _, members in together]
     return found
-
-
-# ------------------------------------------------------------
-# One streaming query of Spark: a group of outputs from their sources to their files.
 
 
 @dataclass

@@ -1,4 +1,10 @@
-"""The rows of a micro-batch: taken apart by output, accounted for, and where they go."""
+"""The rows of a micro-batch: taken apart by output, accounted for, and where they go.
+
+Files are exactly-once: what a batch writes is named after the batch, and a batch that is repeated
+replaces it. Formats that are no files get each batch appended; one that was written and not
+committed when the process died is appended again, unless the format can tell batches apart (its
+options may say ``{run}`` and ``{batch}``).
+"""
 
 from __future__ import annotations
 
@@ -22,13 +28,7 @@ from headway.spark.latency_tally import Tally
 from headway.spark.lowering.engine_region import EXIT, struct_name
 from headway.spark.parquet_parts import write_part
 
-# ------------------------------------------------------------
-# Where the outputs of a stream go, micro-batch by micro-batch: rows that are stamped already.
-#
-# Files are exactly-once: what a batch writes is named after the batch, and a batch that is
-# repeated replaces it. Formats that are no files get each batch appended; one that was written
-# and not committed when the process died is appended again, unless the format can tell batches
-# apart (its options may say ``{run}`` and ``{batch}``).
+# ---------------------------------------------------------------- sinks
 
 END = "end"
 """stands for a batch: what the end of the input gave"""
@@ -142,8 +142,7 @@ def stream_sink(
     return Appended(spark, sink, run)
 
 
-# ------------------------------------------------------------
-# The rows of a micro-batch: taken apart by output, accounted for, handed to the sink.
+# ---------------------------------------------------------------- a micro-batch
 
 
 def write_tagged(table: Any, tallies: list[Tally], sink: StreamSink, batch: str) -> None:
