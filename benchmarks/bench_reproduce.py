@@ -21,7 +21,7 @@ from headway.experiments.cell_store import CellStore
 from headway.experiments.run_cells import CellDone, run_here, run_on_spark
 from headway.experiments.studies import STUDIES, study_named
 from headway.experiments.study import CellWork, works_of
-from headway.spark.batch.pieces import run_pieces
+from headway.spark.batch.independent_work import run_pieces
 from headway.spark.session.spark_session import local_session
 
 WARM_UP = "sedf-example"

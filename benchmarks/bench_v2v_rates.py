@@ -23,7 +23,7 @@ from headway.model.quantities import MICROSECOND
 from headway.runtime.engine import Engine
 from headway.runtime.happenings import Arrival
 from headway.world.density import offered_rate, scenario_for_rate
-from headway.world.recording import record
+from headway.world.drive_recording import record
 
 SEGMENT_S = 5
 TENTHS = 10

@@ -17,10 +17,9 @@ from headway.compiler.placement import (
     PlacementOptions,
     integer_program,
     problem_of,
-    solve,
     solve_placement,
 )
-from headway.compiler.placement.solve import place
+from headway.compiler.placement.solve_placement import place
 from headway.errors import PlacementError
 from headway.model.vehicle import Gateway, Vehicle
 
@@ -100,7 +99,7 @@ def test_tree_inequalities_cut_off_no_answer(seed: int, monkeypatch: pytest.Monk
         strengthened = solve_placement(case)
     except PlacementError:
         strengthened = None
-    monkeypatch.setattr(solve, "tree_rows", lambda *_: [])
+    monkeypatch.setattr(solve_placement, "tree_rows", lambda *_: [])
     if strengthened is None:
         with pytest.raises(PlacementError):
             solve_placement(case)
@@ -275,7 +274,7 @@ def test_running_out_of_time_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPa
         values=None, bound=0.0, infeasible=False, optimal=False, message="time limit"
     )
     monkeypatch.setattr(integer_program.IntegerProgram, "minimise", lambda *_, **__: nothing)
-    monkeypatch.setattr(solve, "anneal", lambda *_: None)
+    monkeypatch.setattr(solve_placement, "anneal", lambda *_: None)
     with pytest.raises(
         PlacementError, match=r"in 7 s, nor a proof.*got time limit; allow more time"
     ):

@@ -28,7 +28,7 @@ from headway.experiments.study import Cell, CellWork, Paper, Row, Study, works_o
 from headway.report import study_pictures
 from headway.report.chart_axes import HEIGHT, LEFT, RIGHT, WIDTH
 from headway.report.study_pictures import ZOOM
-from headway.spark.batch.pieces import run_pieces
+from headway.spark.batch.independent_work import run_pieces
 
 BASIC = STUDIES["basic"]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.fusion.support import run
 
 from headway.compiler.passes import check_query
-from headway.files.load import load_query
+from headway.files.load_queries import load_query
 from headway.fusion.operator import SensorFusion
 from headway.fusion.own_vehicle import OwnVehicleFusion
 from headway.fusion.surroundings import SurroundingsFusion

@@ -15,7 +15,7 @@ from headway.report.plan import ecu_layout
 from headway.report.plan.ecu_layout import EcuFrame
 from headway.report.plan.picture_layout import DrawnStream, place, wires_of
 from headway.report.plan.plan_picture import plan_svg
-from headway.report.plan.sketch import sketch_plan
+from headway.report.plan.plan_sketch import sketch_plan
 
 PLANS = [collision_warning(), *(random_plan(seed, 8 * seed, 1 + seed) for seed in range(1, 9))]
 

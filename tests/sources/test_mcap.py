@@ -12,7 +12,7 @@ from headway.errors import DataError, FileError, UnsupportedError
 from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
-from headway.sources.recordings import Arrival, read_recording
+from headway.sources.recordings import RecordedArrival, read_recording
 
 writer = pytest.importorskip("mcap.writer", reason="mcap is not installed")
 
@@ -49,7 +49,7 @@ def drive(path: Path, speeds: list[Any] | None = None) -> Path:
     return path
 
 
-def read(folder: Path, pointer: str, fields: Schema = FIELDS) -> list[Arrival]:
+def read(folder: Path, pointer: str, fields: Schema = FIELDS) -> list[RecordedArrival]:
     (folder / "car.yaml").write_text(pointer, encoding="utf-8")
     source = Source(name="car", schema=fields, rate=Rate(1, 100 * MILLISECOND), delay=0)
     return list(read_recording(folder, [source]))
@@ -58,16 +58,16 @@ def read(folder: Path, pointer: str, fields: Schema = FIELDS) -> list[Arrival]:
 def test_messages_are_sensed_when_published_and_arrive_when_logged(tmp_path: Path) -> None:
     drive(tmp_path / "drive.mcap")
     assert read(tmp_path, SPEED + "vehicle: A1\n") == [
-        Arrival(1_002_000, "car", (1_000_000, 36.0, "D"), "A1"),
-        Arrival(1_102_000, "car", (1_100_000, 36.5, None), "A1"),
+        RecordedArrival(1_002_000, "car", (1_000_000, 36.0, "D"), "A1"),
+        RecordedArrival(1_102_000, "car", (1_100_000, 36.5, None), "A1"),
     ]
 
 
 def test_each_entry_of_a_list_is_a_tuple(tmp_path: Path) -> None:
     drive(tmp_path / "drive.mcap")
     assert read(tmp_path, RADAR, TRACK) == [
-        Arrival(1_030_000, "car", (1_000_500, 4, 10.5, "front"), None),
-        Arrival(1_030_000, "car", (1_000_500, 5, 20.0, "front"), None),
+        RecordedArrival(1_030_000, "car", (1_000_500, 4, 10.5, "front"), None),
+        RecordedArrival(1_030_000, "car", (1_000_500, 5, 20.0, "front"), None),
     ]
 
 

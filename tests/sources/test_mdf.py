@@ -14,7 +14,7 @@ from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
 from headway.sources.mdf_file import check_whole
-from headway.sources.recordings import Arrival, read_recording
+from headway.sources.recordings import RecordedArrival, read_recording
 
 asammdf = pytest.importorskip("asammdf", reason="asammdf is not installed")
 
@@ -50,7 +50,7 @@ def measurement(path: Path, version: str = "4.10") -> Path:
     return path
 
 
-def read(folder: Path, pointer: str, fields: Schema = FIELDS) -> list[Arrival]:
+def read(folder: Path, pointer: str, fields: Schema = FIELDS) -> list[RecordedArrival]:
     (folder / "car.yaml").write_text(pointer, encoding="utf-8")
     source = Source(name="car", schema=fields, rate=Rate(1, 100 * MILLISECOND), delay=0)
     return list(read_recording(folder, [source]))
@@ -59,11 +59,11 @@ def read(folder: Path, pointer: str, fields: Schema = FIELDS) -> list[Arrival]:
 def test_channels_become_columns(tmp_path: Path) -> None:
     measurement(tmp_path / "drive.mf4")
     assert read(tmp_path, POINTER + "group: fast\nvehicle: A1\n") == [
-        Arrival(START, "car", (START, 1.0, "PARK", 0, True), "A1"),
-        Arrival(START + 100_000, "car", (START + 100_000, 1.5, "DRIVE", 1, False), "A1"),
-        Arrival(START + 200_000, "car", (START + 200_000, None, "DRIVE", 1, True), "A1"),
-        Arrival(START + 300_000, "car", (START + 300_000, 2.5, "PARK", 0, False), "A1"),
-        Arrival(START + 400_000, "car", (START + 400_000, 3.0, "DRIVE", 1, True), "A1"),
+        RecordedArrival(START, "car", (START, 1.0, "PARK", 0, True), "A1"),
+        RecordedArrival(START + 100_000, "car", (START + 100_000, 1.5, "DRIVE", 1, False), "A1"),
+        RecordedArrival(START + 200_000, "car", (START + 200_000, None, "DRIVE", 1, True), "A1"),
+        RecordedArrival(START + 300_000, "car", (START + 300_000, 2.5, "PARK", 0, False), "A1"),
+        RecordedArrival(START + 400_000, "car", (START + 400_000, 3.0, "DRIVE", 1, True), "A1"),
     ]
 
 

@@ -15,7 +15,7 @@ from headway.errors import DataError, FileError
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
 from headway.sources.parquet_file import BATCH_ROWS, StreamWriter
-from headway.sources.recordings import Arrival, read_recording, read_stream
+from headway.sources.recordings import RecordedArrival, read_recording, read_stream
 
 CAR = schema(speed="double [m/s]", gear="int")
 ALL = schema(b="boolean", i="int", l="bigint", f="float", d="double", s="string", t="timestamp")
@@ -49,9 +49,9 @@ def test_csv(tmp_path: Path) -> None:
     )
     assert repr(list(read_recording(tmp_path, sources("car")))) == repr(
         [
-            Arrival(1000005, "car", (1000000, 1.5, 3), None),
-            Arrival(2000000, "car", (1000001, None, None), None),
-            Arrival(2000000, "car", (1000002, float("nan"), -1), None),
+            RecordedArrival(1000005, "car", (1000000, 1.5, 3), None),
+            RecordedArrival(2000000, "car", (1000001, None, None), None),
+            RecordedArrival(2000000, "car", (1000002, float("nan"), -1), None),
         ]
     )
 
@@ -63,8 +63,8 @@ def test_jsonl(tmp_path: Path) -> None:
         '{"timestamp": "1970-01-01T00:00:01Z", "speed": 2.5}\n',
     )
     assert list(read_recording(tmp_path, sources("car"))) == [
-        Arrival(5, "car", (5, 2.0, None), "v1"),
-        Arrival(1000000, "car", (1000000, 2.5, None), None),
+        RecordedArrival(5, "car", (5, 2.0, None), "v1"),
+        RecordedArrival(1000000, "car", (1000000, 2.5, None), None),
     ]
 
 
@@ -93,8 +93,8 @@ def test_parquet_with_narrower_types(tmp_path: Path, times: Any) -> None:
         vehicle=pa.array(["x", "y"]).dictionary_encode(),
     )
     assert list(read_recording(tmp_path, sources("car"))) == [
-        Arrival(1000, "car", (1000, 1.5, 1), "x"),
-        Arrival(2000, "car", (2000, None, 2), "y"),
+        RecordedArrival(1000, "car", (1000, 1.5, 1), "x"),
+        RecordedArrival(2000, "car", (2000, None, 2), "y"),
     ]
     assert [one.vehicle for one in read_recording(tmp_path, sources("car"), "y")] == ["y"]
 
@@ -322,12 +322,12 @@ def test_what_is_written_comes_back(rows: list[Any], data: st.DataObject, owned:
     arrivals = sorted(data.draw(st.lists(TIME, min_size=len(rows), max_size=len(rows))))
     owners = ["v", None] if owned else [None]
     expected = [
-        Arrival(at, "all", row, owners[number % len(owners)])
+        RecordedArrival(at, "all", row, owners[number % len(owners)])
         for number, (at, row) in enumerate(zip(arrivals, rows, strict=True))
     ]
     with tempfile.TemporaryDirectory() as folder:
         with StreamWriter(Path(folder) / "all.parquet", ALL, vehicle=owned) as writer:
             for one in expected:
                 writer.write(one.row, one.arrived_at, one.vehicle)
-        read: Iterator[Arrival] = read_recording(Path(folder), sources("all", columns=ALL))
+        read: Iterator[RecordedArrival] = read_recording(Path(folder), sources("all", columns=ALL))
         assert repr(list(read)) == repr(expected)

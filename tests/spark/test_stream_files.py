@@ -17,8 +17,7 @@ from headway.model.quantities import MILLISECOND
 from headway.model.query import Output
 from headway.model.schema import schema
 from headway.runtime.operators.base import DropKind
-from headway.spark.accounting import Account
-from headway.spark.latency_tally import Tally
+from headway.spark.accounting import Account, Tally
 from headway.spark.lowering.side_rows import SIDE_ARROW, SIDE_EXIT
 from headway.spark.session.spark_failures import explained
 from headway.spark.side_files import StreamSide, write_empty_side

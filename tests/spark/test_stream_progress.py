@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway.report.tables.spark_tables import progress
-from headway.spark.results import OutputProgress, StreamPace
+from headway.spark.spark_results import OutputProgress, StreamPace
 
 
 def test_the_pace_is_that_of_the_last_seconds() -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from headway.spark.session.python_workers import FAR, enter, modest_workers
 from headway.spark.session.spark_session import session_conf
 from headway.spark.session.urgency import Share, shares
-from headway.spark.session.workers import FAR, enter, modest_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,18 +15,18 @@ from tests.world.support import needs_pycrate
 from headway.errors import EnvironmentMissing
 from headway.world import cam
 from headway.world.broadcasts import damaged
-from headway.world.cam import CamValues, Drop, Reports, codec, quantise, reports_of, values_of
+from headway.world.cam import CamReports, CamValues, Drop, codec, quantise, reports_of, values_of
 
 BEGIN = 1_767_225_600_000_000
 
 
-def reports(**given_columns: Any) -> Reports:
+def reports(**given_columns: Any) -> CamReports:
     columns: dict[str, Any] = {
         "id": 7, "timestamp": BEGIN + 1000, "x": 120.0, "y": -35.0, "vx": 16.0, "vy": 3.0,
         "var_x": 0.5, "var_y": 0.25, "var_vx": 0.04, "var_vy": 0.09, **given_columns,
     }  # fmt: skip
     arrays: dict[str, Any] = {name: np.array([value]) for name, value in columns.items()}
-    return Reports(**arrays)
+    return CamReports(**arrays)
 
 
 metres = st.floats(-2000, 2000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.world.support import blocked_by_walking
 
-from headway.world.grid import clear_view
+from headway.world.grid_traffic import clear_view
 
 
 def test_as_walking_along_the_line_and_looking() -> None:

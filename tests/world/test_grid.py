@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headway.world.grid import CLEARANCE, GridTraffic
-from headway.world.scenario import Scenario
+from headway.world.drive_scenario import Scenario
+from headway.world.grid_traffic import CLEARANCE, GridTraffic
 
 TIMES = np.arange(0, 48, 0.05)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from headway.errors import InputError
-from headway.world.grid import GridTraffic
+from headway.world.drive_scenario import Scenario
+from headway.world.grid_traffic import GridTraffic
 from headway.world.radio import RadioModel, corner_loss, line_of_sight_loss
-from headway.world.scenario import Scenario
 
 RADIO = RadioModel()
 TRAFFIC = GridTraffic(Scenario())

@@ -15,12 +15,12 @@ from tests.world.support import needs_pycrate
 from headway import load_query
 from headway.errors import InputError
 from headway.sources.recordings import read_recording
+from headway.world.car_sensors import SensorModel
 from headway.world.density import offered_rate
-from headway.world.grid import GridTraffic, clear_view
+from headway.world.drive_recording import BEGIN, OWN_ID, STREAMS, DriveRecording, record
+from headway.world.drive_scenario import Scenario
+from headway.world.grid_traffic import GridTraffic, clear_view
 from headway.world.radio import RadioModel
-from headway.world.recording import BEGIN, OWN_ID, STREAMS, DriveRecording, record
-from headway.world.scenario import Scenario
-from headway.world.sensors import SensorModel
 
 QUERY = Path(__file__).parents[2] / "examples" / "collision_warning" / "query.yaml"
 SHORT = Scenario(

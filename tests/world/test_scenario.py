@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from headway.errors import InputError
-from headway.world.grid import GridTraffic
-from headway.world.scenario import Scenario
+from headway.world.drive_scenario import Scenario
+from headway.world.grid_traffic import GridTraffic
 
 
 def test_the_papers_scenario_is_the_default() -> None:

@@ -10,10 +10,10 @@ import pytest
 from tests.world.support import blocked_by_walking
 
 from headway.errors import InputError
-from headway.world.grid import GridTraffic
+from headway.world.car_sensors import SensorModel, look, phases, read_own
+from headway.world.drive_scenario import Scenario
+from headway.world.grid_traffic import GridTraffic
 from headway.world.own_estimate import _cycle, _fix, _measured, _operator, estimate_own
-from headway.world.scenario import Scenario
-from headway.world.sensors import SensorModel, look, phases, read_own
 
 TRAFFIC = GridTraffic(Scenario(cars=120))
 EXACT = SensorModel(gps=0, heading=0, speed=0, radar_position=0, radar_velocity=0)

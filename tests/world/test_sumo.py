@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from headway.errors import EnvironmentMissing, FileError, InputError
-from headway.world.grid import GridTraffic
-from headway.world.recording import record
-from headway.world.scenario import Scenario
+from headway.world.drive_recording import record
+from headway.world.drive_scenario import Scenario
+from headway.world.grid_traffic import GridTraffic
 from headway.world.sumo import (
     SumoTraffic,
     generate_grid,

@@ -25,7 +25,6 @@ from headway.model.plan import Plan
 from headway.report.plan.plan_tables import NONE, Table
 from headway.report.tables import spark_tables
 from headway.runtime.run_folder import RunFolder, write_summary
-from headway.spark.results import SparkRun
 from headway.spark.session.spark_session import (
     PARTITIONS,
     check_master,
@@ -34,7 +33,8 @@ from headway.spark.session.spark_session import (
     parse_options,
     run_conf,
 )
-from headway.spark.session.submit import ship
+from headway.spark.session.spark_submit import ship
+from headway.spark.spark_results import SparkRun
 
 if TYPE_CHECKING:
     from headway.spark.batch.batch_sinks import Sink

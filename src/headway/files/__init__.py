@@ -9,7 +9,7 @@ from headway.files.json_schema import (
     query_json_schema,
     vehicle_json_schema,
 )
-from headway.files.load import (
+from headway.files.load_queries import (
     LoadedQuery,
     LoadedVehicle,
     load_query,
@@ -18,7 +18,7 @@ from headway.files.load import (
     parse_vehicle,
 )
 from headway.files.source_map import SourceMap
-from headway.files.write import query_to_yaml, vehicle_to_yaml
+from headway.files.write_yaml import query_to_yaml, vehicle_to_yaml
 
 __all__ = [
     "LoadedQuery",

@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, Tag
 
 from headway.files.forms import TAG, Form
 from headway.files.graph_draft import PINNED, Amount, Label, NotNegative, State, number
-from headway.files.write import to_yaml
+from headway.files.write_yaml import to_yaml
 from headway.model.quantities import Number
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch, Switching
 from headway.model.task_memory import Memory

@@ -11,7 +11,7 @@ query = q.build()
 
 from __future__ import annotations
 
-from headway.fluent.accepted import call, cost, shed
+from headway.fluent.accepted_values import call, cost, shed
 from headway.fluent.query_builder import ComponentBuilder, Outputs, QueryBuilder, Stream, component
 from headway.fluent.vehicle_builder import VehicleBuilder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-from headway.fluent.accepted import (
+from headway.fluent.accepted_values import (
     Duration,
     ExpressionLike,
     OperatorOptions,

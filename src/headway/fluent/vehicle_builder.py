@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headway.errors import Problem, VehicleError
 from headway.files.forms import parse_bit_rate
-from headway.fluent.accepted import Duration, to_choice, to_name, to_time
+from headway.fluent.accepted_values import Duration, to_choice, to_name, to_time
 from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from headway.model.quantities import format_duration
 from headway.report.panels import axes, panels_svg, styled
 from headway.report.svg import element, label, number
-from headway.spark.results import FleetOutput, FleetRun
+from headway.spark.spark_results import FleetOutput, FleetRun
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 720, 130, 60, 40, 60
 _STYLE = styled(

@@ -27,9 +27,9 @@ from headway.errors import DataError, FileError, Place, Problem
 from headway.expressions.kernels import f32
 from headway.model.schema import DataType, Field, Schema
 from headway.model.user_operator import Row
-from headway.sources import record
-from headway.sources.pointer import Pointer, load_pointer
-from headway.sources.record import Record, unreadable
+from headway.sources import source_records
+from headway.sources.pointer_file import Pointer, load_pointer
+from headway.sources.source_records import Record, unreadable
 
 # ------------------------------------------------- what is asked for, and what became of the frames
 
@@ -101,7 +101,7 @@ class CanFrame(NamedTuple):
 
 def needed(module: str, package: str) -> Any:
     """A package of the extra ``can``, or EnvironmentMissing."""
-    return record.needed(module, package, extra="can", reading="CAN logs")
+    return source_records.needed(module, package, extra="can", reading="CAN logs")
 
 
 def is_log(path: Path) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from headway.errors import DataError, Place, Problem
 from headway.expressions.kernels import f32
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
-from headway.sources.record import (
+from headway.sources.source_records import (
     WHOLE,
     Record,
     bad_value,

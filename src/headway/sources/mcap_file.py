@@ -24,10 +24,10 @@ from typing import Any
 
 from headway.errors import DataError, FileError, Place, Problem, UnsupportedError
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema
-from headway.sources import record
+from headway.sources import source_records
 from headway.sources.jsonl_file import CONVERTERS
-from headway.sources.pointer import Pointer
-from headway.sources.record import Record, bad_value, parse_time, unreadable
+from headway.sources.pointer_file import Pointer
+from headway.sources.source_records import Record, bad_value, parse_time, unreadable
 
 # ---------------------------------------------------------------- fields of messages
 
@@ -197,9 +197,9 @@ def _check_topic(path: Path, topic: str) -> None:
 def _reader(path: Path) -> Iterator[Any]:
     """A file without its end, or with a damaged part, is refused whatever the reader trips over."""
     name, about = "mcap", {"extra": "mcap", "reading": "MCAP files"}
-    mcap = record.needed("mcap.reader", name, **about)
-    damage = record.needed("mcap.exceptions", name, **about).McapError
-    broken = record.needed("mcap.stream_reader", name, **about).CRCValidationError
+    mcap = source_records.needed("mcap.reader", name, **about)
+    damage = source_records.needed("mcap.exceptions", name, **about).McapError
+    broken = source_records.needed("mcap.stream_reader", name, **about).CRCValidationError
     try:
         file = path.open("rb")
     except OSError as error:

@@ -23,9 +23,9 @@ import numpy as np
 
 from headway.errors import DataError, FileError, Place, Problem
 from headway.model.schema import DataType, Field, Schema
-from headway.sources import record
-from headway.sources.pointer import Pointer
-from headway.sources.record import Record, unreadable
+from headway.sources import source_records
+from headway.sources.pointer_file import Pointer
+from headway.sources.source_records import Record, unreadable
 
 # ---------------------------------------------------------------- whether the file is whole
 # A measurement that was cut short (power lost, copy interrupted) may still open and give fewer
@@ -284,7 +284,7 @@ def _records(
 @contextmanager
 def _measurement(path: Path) -> Iterator[Any]:
     """asammdf lets out whatever a damaged file makes it trip over."""
-    asammdf = record.needed("asammdf", "asammdf", extra="mdf", reading="MDF files")
+    asammdf = source_records.needed("asammdf", "asammdf", extra="mdf", reading="MDF files")
     try:
         measurement = asammdf.MDF(path)
     except Exception as error:  # noqa: BLE001

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from headway.errors import DataError, Place, Problem
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.model.user_operator import Row
-from headway.sources.record import (
+from headway.sources.source_records import (
     ARRIVAL_FIELD,
     VEHICLE_FIELD,
     Record,

@@ -26,7 +26,7 @@ from headway.model.user_operator import Row
 from headway.sources.csv_file import read_csv
 from headway.sources.jsonl_file import read_jsonl
 from headway.sources.parquet_file import read_parquet
-from headway.sources.record import Record
+from headway.sources.source_records import Record
 
 
 def read_can(path: Path, schema: Schema) -> Iterator[Record]:
@@ -38,7 +38,7 @@ def read_can(path: Path, schema: Schema) -> Iterator[Record]:
 
 def read_pointed(path: Path, schema: Schema) -> Iterator[Record]:
     """MDF 4 or MCAP, as the file says; what that needs is loaded only when there are some."""
-    from headway.sources.pointer import load_pointer
+    from headway.sources.pointer_file import load_pointer
 
     pointer = load_pointer(path)
     if ("mdf" in pointer.data) == ("mcap" in pointer.data):
@@ -61,7 +61,7 @@ READERS = {
 }
 
 
-class Arrival(NamedTuple):
+class RecordedArrival(NamedTuple):
     """A tuple reaches the vehicle; ``arrived_at`` in microseconds since the epoch."""
 
     arrived_at: int
@@ -72,7 +72,7 @@ class Arrival(NamedTuple):
 
 def read_recording(
     folder: Path, sources: Iterable[Source], vehicle: str | None = None
-) -> Iterator[Arrival]:
+) -> Iterator[RecordedArrival]:
     """All tuples in order of (arrival, the sources' order, place in the file).
 
     ``vehicle`` leaves out the tuples of others. FileError when a file is missing or unreadable, at
@@ -85,7 +85,7 @@ def read_recording(
     ]
     names = [source.name for source in listed]
     merged = streams[0] if len(streams) == 1 else heapq.merge(*streams)
-    return (Arrival(at, names[place], row, owner) for at, place, _, row, owner in merged)
+    return (RecordedArrival(at, names[place], row, owner) for at, place, _, row, owner in merged)
 
 
 def find_file(folder: Path, name: str) -> Path:

@@ -1,11 +1,14 @@
 """Side outputs of a run as Parquet: ``late``, ``shed``, ``failed``, ``rejected``, always all four.
 
 A batch writes each as Spark does. A stream writes a file for each query and micro-batch that
-dropped something; repeated, the batch replaces its files.
+dropped something; repeated, the batch replaces its files. Files appear under their names when they
+are complete.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -24,10 +28,10 @@ from headway.runtime.side_table import SIDE_SCHEMA
 from headway.runtime.writing import free_name
 from headway.spark.lowering.engine_region import EXIT
 from headway.spark.lowering.side_rows import KIND, SIDE, SIDE_EXIT
-from headway.spark.parquet_parts import write_part
-from headway.spark.results import SideCount
-from headway.spark.stream.stream_sinks import END
+from headway.spark.spark_results import SideCount
 
+END = "end"
+"""stands for a batch: what the end of the input gave"""
 EMPTY = SIDE_SCHEMA.append(pa.field(VEHICLE_COLUMN, pa.string())).empty_table()
 NOBODY = "none.parquet"
 ROWS_IN_FILE = 1 << 20
@@ -118,3 +122,16 @@ class StreamSide:
     def remove(self, batch: str) -> None:
         for kind in DropKind:
             remove(self.output / side_name(kind, self.plan) / f"{self.group}-{batch}.parquet")
+
+
+def write_part(rows: Any, folder: Path, name: str) -> None:
+    """Replaces a file of that name. Several processes may write the same one."""
+    part = folder / f".{name}.{os.getpid()}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows, part)
+        part.replace(folder / name)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise

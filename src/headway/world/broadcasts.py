@@ -15,19 +15,19 @@ import numpy as np
 
 from headway.errors import InputError, Problem
 from headway.world.cam import (
+    CamReports,
     CamValues,
     Codec,
     Drop,
-    Reports,
     codec,
     quantise,
     reports_of,
     values_of,
 )
-from headway.world.own_estimate import Estimates
+from headway.world.car_sensors import CYCLE, SensorModel, look
+from headway.world.drive_scenario import Purpose, generator
+from headway.world.own_estimate import OwnEstimates
 from headway.world.radio import RadioModel
-from headway.world.scenario import Purpose, generator
-from headway.world.sensors import CYCLE, SensorModel, look
 from headway.world.traffic import Array, Integers, Traffic, Truths, seconds
 
 # --------------------------------------------------------------- from messages in the air to tuples
@@ -63,7 +63,7 @@ class Received:
     sender: Integers
     """column of the car that sent it"""
     arrived_at: Integers
-    reports: Reports
+    reports: CamReports
     """``id`` is the station id"""
     distance: Array
     """metres from where the receiver believed to be"""
@@ -160,8 +160,8 @@ def _through_bytes(
     return values_of([row for row in decoded if not isinstance(row, Drop)]), good
 
 
-def _take(reports: Reports, places: Integers) -> Reports:
-    return Reports(*(getattr(reports, field.name)[places] for field in fields(Reports)))
+def _take(reports: CamReports, places: Integers) -> CamReports:
+    return CamReports(*(getattr(reports, field.name)[places] for field in fields(CamReports)))
 
 
 # ---------------------------------------------------------------- who hears what
@@ -179,7 +179,7 @@ class Heard:
     about: Integers
     """column of the car it tells of"""
     sent_at: Integers
-    reports: Reports
+    reports: CamReports
     """what it says; ``id`` is the column it tells of, ``timestamp`` from the drive's begin"""
     out_of_reach: int
     """broadcasts, each all messages of a car in a cycle, that were too weak"""
@@ -197,7 +197,7 @@ def hear(
     traffic: Traffic,
     receiver: int,
     sensed_at: Integers,
-    estimates: Estimates,
+    estimates: OwnEstimates,
     sensors: SensorModel,
     radio: RadioModel,
     trial: int,
@@ -231,14 +231,14 @@ def hear(
     broadcast = np.concatenate([np.arange(len(sender)), seen.look])
     order_in_burst = np.concatenate([np.zeros(len(sender), np.int64), _rank(seen.look) + 1])
     interval = round(radio.interval * 1e6)
-    own = Estimates(*(column[cycle, sender][broadcast] for column in estimates))
+    own = OwnEstimates(*(column[cycle, sender][broadcast] for column in estimates))
     dx, dy, dvx, dvy = (
         _padded(len(sender), column) for column in (seen.dx, seen.dy, seen.dvx, seen.dvy)
     )
     position = _padded(len(sender), np.full(len(seen.look), sensors.radar_position**2))
     velocity = _padded(len(sender), np.full(len(seen.look), sensors.radar_velocity**2))
     about = np.concatenate([sender, seen.column])
-    reports = Reports(
+    reports = CamReports(
         about,
         sensed_at[cycle, sender][broadcast],
         own.x + dx,

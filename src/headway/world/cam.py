@@ -57,7 +57,7 @@ seconds since (5 until 2017, and none later)"""
 
 
 @dataclass(frozen=True, slots=True)
-class Reports:
+class CamReports:
     """Vehicles as somebody reports them, one entry each; NaN: not known."""
 
     id: Integers
@@ -101,7 +101,7 @@ def values_of(rows: list[tuple[int, ...]]) -> CamValues:
     return CamValues(*table.T)
 
 
-def quantise(reports: Reports) -> CamValues:
+def quantise(reports: CamReports) -> CamValues:
     """Reports as the standard's numbers, rounded to the nearest."""
     speed = np.hypot(reports.vx, reports.vy)
     moving = np.isfinite(speed)
@@ -133,7 +133,7 @@ def quantise(reports: Reports) -> CamValues:
     )
 
 
-def reports_of(values: CamValues, arrived_at: Integers) -> Reports:
+def reports_of(values: CamValues, arrived_at: Integers) -> CamReports:
     """What a receiver reads from CAMs that arrived at these times (µs since the Unix epoch).
 
     The sensing time is the latest that fits GenerationDeltaTime and is not after arrival. Where a
@@ -152,7 +152,7 @@ def reports_of(values: CamValues, arrived_at: Integers) -> Reports:
     minor = _axis_variance(values.semi_minor_confidence)
     orientation = pi / 2 - np.radians(values.semi_major_orientation * HEADING_UNIT)
     var_x, var_y = _along(orientation, major, minor)
-    return Reports(
+    return CamReports(
         values.station_id,
         (arrived - age) * 1000 + ITS_EPOCH,
         (_degrees(values.longitude) - LONGITUDE) * METRES_PER_LONGITUDE,

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from headway.errors import InputError, Problem
-from headway.world.recording import DriveRecording, record
-from headway.world.scenario import Scenario
+from headway.world.drive_recording import DriveRecording, record
+from headway.world.drive_scenario import Scenario
 
 MOST_CARS = 1_000
 SECOND = 1_000_000

@@ -27,7 +27,7 @@ from headway.fusion.state import FilterState
 from headway.fusion.track import Measurement
 from headway.model.schema import Schema, parse_field
 from headway.model.user_operator import OperatorContext
-from headway.world.sensors import CYCLE, Readings, SensorModel
+from headway.world.car_sensors import CYCLE, Readings, SensorModel
 from headway.world.traffic import Array, Motion
 
 CYCLE_US = round(CYCLE * 1e6)
@@ -54,7 +54,7 @@ class Settled:
     across: tuple[float, float]
 
 
-class Estimates(NamedTuple):
+class OwnEstimates(NamedTuple):
     """All cars in all cycles: arrays of shape (cycles, cars)."""
 
     x: Array
@@ -69,7 +69,7 @@ class Estimates(NamedTuple):
 
 def estimate_own(
     motion: Motion, readings: Readings, sensors: SensorModel, speed: float, random: Generator
-) -> Estimates:
+) -> OwnEstimates:
     """What the cars know of themselves; ``speed`` (m/s) is where the operator is made linear.
 
     Every car has driven before: where it appears, its error is drawn from the law it has in the
@@ -104,7 +104,7 @@ def estimate_own(
         errors[:, cycle] = error
     along, across = cosine**2, sine**2
     x, y, vx, vy = truth[:4] + errors[:4]
-    return Estimates(
+    return OwnEstimates(
         x,
         y,
         vx,

@@ -29,7 +29,7 @@ from math import isfinite, log10, pi
 import numpy as np
 
 from headway.errors import InputError, Problem
-from headway.world.grid import clear_view
+from headway.world.grid_traffic import clear_view
 from headway.world.traffic import Array, Traffic, Truths
 
 LIGHT = 299_792_458.0

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from headway.errors import EnvironmentMissing, FileError, InputError, Place, Problem
-from headway.sources.record import unreadable
+from headway.sources.source_records import unreadable
 from headway.world.traffic import Array, Bounds, Collision, Integers, Motion, Truths
 
 # ---------------------------------------------------------------- SUMO's files

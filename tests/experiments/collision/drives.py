@@ -10,8 +10,8 @@ import pytest
 
 from headway.experiments.collision import cells
 from headway.experiments.collision.application import Application, application
-from headway.world.recording import DriveRecording, record
-from headway.world.scenario import Scenario
+from headway.world.drive_recording import DriveRecording, record
+from headway.world.drive_scenario import Scenario
 
 SHORT = Scenario(
     cars=24,

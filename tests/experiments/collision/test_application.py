@@ -23,7 +23,7 @@ from headway.model.operators import Fusion
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.query import LoadShedder
-from headway.world.recording import BEGIN
+from headway.world.drive_recording import BEGIN
 
 
 def shedder_of(plan: Plan) -> LoadShedder:

@@ -16,7 +16,7 @@ from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import run_trial
 from headway.runtime.run_folder import RunFolder
 from headway.spark.fleet.fleet_run import run_driven
-from headway.world.grid import GridTraffic
+from headway.world.grid_traffic import GridTraffic
 
 
 def test_the_first_variation_is_our_drive() -> None:

@@ -16,8 +16,8 @@ from headway.experiments.collision.summaries import summaries
 from headway.experiments.collision.trial import run_trial, true_places
 from headway.experiments.collision.trials import run_trials
 from headway.experiments.collision.unfused import unfused
-from headway.world.recording import OWN_ID
-from headway.world.sensors import SensorModel
+from headway.world.car_sensors import SensorModel
+from headway.world.drive_recording import OWN_ID
 
 S_EDF, FIFO = Setting(shed=400), Setting(policy="fifo+", shed=400)
 SCARCE, SILENT = Setting(policy="fifo+", shed=10), Setting(v2v=False)

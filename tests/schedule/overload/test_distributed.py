@@ -12,7 +12,7 @@ from headway.errors import TaskSetError
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload import simulate
-from headway.schedule.overload.across_nodes import (
+from headway.schedule.overload.admission_over_nodes import (
     Admission,
     NodePath,
     Stage,

@@ -15,7 +15,7 @@ from headway.errors import TaskSetError
 from headway.experiments.overload.paths import END_TO_END, EVERYBODY, draw_path_jobs, run_path_trial
 from headway.experiments.overload.trials import generator
 from headway.model.taskset import FULL, TaskKind
-from headway.schedule.overload.across_nodes import NodePath, Stage
+from headway.schedule.overload.admission_over_nodes import NodePath, Stage
 from headway.schedule.overload.plan_paths import at_load
 
 TWO_NODES = """query: two

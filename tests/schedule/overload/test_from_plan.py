@@ -15,9 +15,9 @@ from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.model.vehicle import Node, Vehicle
 from headway.runtime.engine import Engine
-from headway.schedule.overload.across_nodes import Admission, check_paths
-from headway.schedule.overload.expect import Chance, expectations, soft_room
+from headway.schedule.overload.admission_over_nodes import Admission, check_paths
 from headway.schedule.overload.plan_paths import operator_paths, paths_over_nodes, task_sets_of
+from headway.schedule.overload.soft_expectations import Chance, expectations, soft_room
 
 BRANCH = """query: branch
 schemas:

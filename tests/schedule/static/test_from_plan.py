@@ -10,7 +10,7 @@ import pytest
 
 from headway.compiler import compile_query
 from headway.errors import GraphError
-from headway.files.load import load_query, load_vehicle
+from headway.files.load_queries import load_query, load_vehicle
 from headway.model.plan import Plan
 from headway.model.query import Query
 from headway.schedule.static import (

@@ -35,8 +35,8 @@ from headway.report.plan.plan_page import plan_html
 from headway.report.plan.plan_picture import plan_svg
 from headway.report.plan.plan_tables import sign, summary
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload.expect import expectations, soft_room
 from headway.schedule.overload.plan_paths import BEYOND, check_nodes, task_sets_of
+from headway.schedule.overload.soft_expectations import expectations, soft_room
 from headway.schedule.static import (
     ALGORITHMS,
     ExactAlpha,

@@ -42,8 +42,8 @@ from headway.report.replay.drive_replay import replay_of
 from headway.report.replay.replay_page import replay_page
 from headway.report.tables import drive_tables
 from headway.runtime.run_folder import RunFolder, summary_text
-from headway.world.recording import record
-from headway.world.scenario import Scenario
+from headway.world.drive_recording import record
+from headway.world.drive_scenario import Scenario
 
 # ------------------------------------------------------------
 # What ``headway drive`` is told about our car: policies, radio, load shedder.

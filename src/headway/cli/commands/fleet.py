@@ -37,8 +37,8 @@ from headway.report.fleet_chart import fleet_svg
 from headway.report.tables import fleet_tables
 from headway.runtime.run_folder import RunFolder
 from headway.schedule.online import policy_named
-from headway.spark.results import FleetRun
 from headway.spark.session.spark_session import check_master, owned_session, parse_options
+from headway.spark.spark_results import FleetRun
 
 # ------------------------------------------------------------
 # ``headway fleet --scenario``: vehicles that drive through a simulated city.

@@ -54,7 +54,7 @@ from headway.report.loadtest_timeline import trial_perfetto, trial_svg
 from headway.report.tables.loadtest_tables import misses, plain, verdict
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.overload import TrialRecord
-from headway.schedule.overload.across_nodes import NodePath
+from headway.schedule.overload.admission_over_nodes import NodePath
 from headway.schedule.overload.plan_paths import (
     at_load,
     check_nodes,

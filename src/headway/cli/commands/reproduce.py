@@ -35,7 +35,7 @@ from headway.report.study_markdown import study_markdown
 from headway.report.study_page import study_page
 from headway.report.study_pictures import check_png, pngs
 from headway.spark.session.spark_session import check_master, is_local, owned_session
-from headway.spark.session.submit import ship
+from headway.spark.session.spark_submit import ship
 
 REPORT, VERDICTS, TABLES, TIMINGS, PICTURES = (
     "report.html", "verdicts.json", "verdicts.md", "timings.json", "pictures",
@@ -167,7 +167,7 @@ def _run(reproduction: Reproduction, master: str, *, plain: bool, shown: bool) -
             owned_session(master, "headway reproduce") as spark,
             TemporaryDirectory(prefix="headway-") as scratch,
         ):
-            from headway.spark.batch.pieces import run_pieces
+            from headway.spark.batch.independent_work import run_pieces
 
             if not is_local(master):
                 ship(spark, None, Path(scratch))

@@ -11,7 +11,7 @@ import typer
 from headway.cli.runnable_plan import runnable_plan
 from headway.cli.terminal import ConfOption, MasterOption, QueryArgument, write, write_problem
 from headway.spark.session.spark_session import parse_options
-from headway.spark.session.submit import prepare
+from headway.spark.session.spark_submit import prepare
 
 
 def spark_submit_args(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.compiler.latency.ages import Ages
-from headway.compiler.latency.jobs import most_outputs
+from headway.compiler.latency.job_flows import most_outputs
+from headway.compiler.latency.tuple_ages import Ages
 from headway.compiler.utilisation import gathers
 from headway.model.operators import Join
 from headway.model.plan import Task

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headway.compiler.latency.demand import Demand, busy_period
-from headway.compiler.latency.jobs import Flows
+from headway.compiler.latency.job_flows import Flows
 from headway.model.plan import Crossing, HopKind
 from headway.model.quantities import ArrivalCurve
 from headway.model.vehicle import Bus, Link, frame_times

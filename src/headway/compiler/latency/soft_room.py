@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headway.compiler.latency.analysis import Analysis
+from headway.compiler.latency.latency_analysis import Analysis
 from headway.compiler.latency.verdict import broken, compilation_of
 from headway.compiler.utilisation import operator_load, rates
 from headway.model.graph import Graph

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from headway.compiler.compilation import Compilation
-from headway.compiler.latency.analysis import Analysis
 from headway.compiler.latency.demand import plus
+from headway.compiler.latency.latency_analysis import Analysis
 from headway.compiler.utilisation import operator_load, stream_load
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate

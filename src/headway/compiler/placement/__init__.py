@@ -6,8 +6,12 @@
 
 from __future__ import annotations
 
-from headway.compiler.placement.problem import PlacementProblem, problem_of
-from headway.compiler.placement.solve import PlacementOptions, PlacementResult, solve_placement
+from headway.compiler.placement.placement_problem import PlacementProblem, problem_of
+from headway.compiler.placement.solve_placement import (
+    PlacementOptions,
+    PlacementResult,
+    solve_placement,
+)
 
 __all__ = [
     "PlacementOptions",

@@ -21,7 +21,12 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, vstack
 
-from headway.compiler.placement.problem import Arc, PlacementProblem, StreamTraffic, Topology
+from headway.compiler.placement.placement_problem import (
+    Arc,
+    PlacementProblem,
+    StreamTraffic,
+    Topology,
+)
 
 # --------------------------------------------------------- rows and columns for scipy.optimize.milp
 

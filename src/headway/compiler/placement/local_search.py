@@ -13,7 +13,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from headway.compiler.placement.problem import (
+from headway.compiler.placement.placement_problem import (
     Layout,
     Measures,
     PlacementProblem,

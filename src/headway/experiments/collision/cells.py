@@ -10,9 +10,9 @@ from headway.experiments.collision.vehicles import THREE_NODES, application_on
 from headway.experiments.rows import text, whole
 from headway.experiments.study import Cell
 from headway.model.quantities import MICROSECOND
-from headway.world.recording import DriveRecording, record
-from headway.world.scenario import Scenario
-from headway.world.sensors import SensorModel
+from headway.world.car_sensors import SensorModel
+from headway.world.drive_recording import DriveRecording, record
+from headway.world.drive_scenario import Scenario
 
 TRIALS, QUICK_TRIALS = 100, 2
 SEED = 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from headway.experiments.collision.positions import Metres, Times
-from headway.world.recording import DriveRecording
+from headway.world.drive_recording import DriveRecording
 
 
 def sensed_at(recording: DriveRecording, stream: str) -> Times:

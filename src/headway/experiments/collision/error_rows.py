@@ -15,7 +15,7 @@ from headway.experiments.collision.vehicles import THREE_NODES, application_on
 from headway.experiments.quantiles import KEYS, Quantiles, quantiles
 from headway.experiments.rows import number, sample, values, where, whole
 from headway.experiments.study import Row
-from headway.world.recording import OWN_ID, DriveRecording
+from headway.world.drive_recording import OWN_ID, DriveRecording
 
 
 def error_rows(

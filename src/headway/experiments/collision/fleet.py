@@ -19,10 +19,10 @@ from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.runtime.engine import RunResult
 from headway.runtime.happenings import Arrival
-from headway.spark.fleet.driven_vehicles import Met
-from headway.world.grid import GridTraffic
-from headway.world.recording import BEGIN, record
-from headway.world.scenario import Scenario
+from headway.spark.fleet.twins import Met
+from headway.world.drive_recording import BEGIN, record
+from headway.world.drive_scenario import Scenario
+from headway.world.grid_traffic import GridTraffic
 from headway.world.traffic import Traffic
 
 

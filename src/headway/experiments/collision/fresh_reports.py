@@ -12,7 +12,7 @@ import numpy as np
 from headway.experiments.collision.application import RADIO
 from headway.experiments.collision.changed import changed, sensed_at
 from headway.experiments.collision.trial import true_places
-from headway.world.recording import DriveRecording
+from headway.world.drive_recording import DriveRecording
 
 _FRESH = 2_000
 """what sets these draws apart from the world's own"""

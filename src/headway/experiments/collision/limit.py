@@ -19,7 +19,7 @@ from headway.experiments.collision.trial import arrivals
 from headway.model.quantities import MICROSECOND, SECOND
 from headway.model.user_operator import Row
 from headway.runtime.engine import Engine
-from headway.world.recording import DriveRecording
+from headway.world.drive_recording import DriveRecording
 
 STEP = SECOND // SHED_WINDOW
 """tuples per second: one more in each window of the load shedder"""

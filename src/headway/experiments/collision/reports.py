@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from headway.experiments.collision.application import RADIO
 from headway.experiments.collision.encounters import STOPPING_TIME
-from headway.world.recording import DriveRecording
+from headway.world.drive_recording import DriveRecording
 
 _US_PER_S = 1e6
 

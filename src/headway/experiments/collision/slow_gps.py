@@ -13,8 +13,8 @@ import numpy as np
 from headway.experiments.collision.changed import changed, sensed_at
 from headway.experiments.collision.positions import Metres
 from headway.experiments.collision.trial import true_places
-from headway.world.recording import OWN_ID, DriveRecording
-from headway.world.sensors import CYCLE, SensorModel
+from headway.world.car_sensors import CYCLE, SensorModel
+from headway.world.drive_recording import OWN_ID, DriveRecording
 
 _DRIFT = 2_100
 """what sets these draws apart from the world's own"""

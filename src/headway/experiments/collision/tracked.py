@@ -15,7 +15,7 @@ from headway.experiments.collision.application import RADIO
 from headway.experiments.collision.positions import Metres, Times
 from headway.experiments.collision.trial import Trial, true_places
 from headway.fusion.state import NORMAL_95
-from headway.world.recording import OWN_ID, DriveRecording
+from headway.world.drive_recording import OWN_ID, DriveRecording
 
 
 @dataclass(frozen=True, slots=True, eq=False)

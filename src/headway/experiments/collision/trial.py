@@ -27,7 +27,7 @@ from headway.model.schema import TIMESTAMP_COLUMN
 from headway.runtime.engine import Engine, RunResult
 from headway.runtime.happenings import Arrival
 from headway.runtime.results import OutputRecord
-from headway.world.recording import OWN_ID, DriveRecording
+from headway.world.drive_recording import OWN_ID, DriveRecording
 
 US_PER_S = SECOND // MICROSECOND
 Column = NDArray[np.float64]

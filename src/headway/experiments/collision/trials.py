@@ -11,8 +11,8 @@ from headway.experiments.collision.measured import Measured, measure
 from headway.experiments.collision.parallel import in_parallel
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import run_trial
-from headway.world.recording import record
-from headway.world.scenario import Scenario
+from headway.world.drive_recording import record
+from headway.world.drive_scenario import Scenario
 from headway.world.traffic import Traffic
 
 World = Scenario | Traffic

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from headway.experiments.collision.positions import Estimates, Ids, Metres
-from headway.world.recording import OWN_ID, DriveRecording
-from headway.world.sensors import CYCLE_MS, SensorModel, phases, read_own
+from headway.world.car_sensors import CYCLE_MS, SensorModel, phases, read_own
+from headway.world.drive_recording import OWN_ID, DriveRecording
 
 Columns = dict[str, Any]
 _COLUMNS = ("timestamp", "arrived_at", "id", "sender", "x", "y", "dx", "dy")

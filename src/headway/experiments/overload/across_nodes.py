@@ -17,7 +17,13 @@ from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload import simulate
-from headway.schedule.overload.across_nodes import Admission, NodePath, Stage, draw_jobs, node_jobs
+from headway.schedule.overload.admission_over_nodes import (
+    Admission,
+    NodePath,
+    Stage,
+    draw_jobs,
+    node_jobs,
+)
 from headway.schedule.overload.simulate import in_order
 
 NODES = ("n1", "n2", "n3")

@@ -16,7 +16,7 @@ from headway.experiments.overload.trials import Row, generator
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload import Happening, Release, TrialRecord, simulate
-from headway.schedule.overload.across_nodes import Admission, NodePath
+from headway.schedule.overload.admission_over_nodes import Admission, NodePath
 from headway.schedule.overload.simulate import release_order
 
 END_TO_END, EVERYBODY = "rop-edf-1", "op-edf"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from headway.report.plan.sketch import Ecu, Item, Role, Sketch, SketchEdge, Transfer
+from headway.report.plan.plan_sketch import Ecu, Item, Role, Sketch, SketchEdge, Transfer
 
 SPACING = 14.0
 PASSING_HEIGHT = 4.0

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headway.report.plan.ecu_layout import TRACK, EcuCell, EcuFrame, cell_of, depths, local_edges
-from headway.report.plan.sketch import Sketch, SketchEdge, SketchMedium, Transfer
+from headway.report.plan.plan_sketch import Sketch, SketchEdge, SketchMedium, Transfer
 from headway.report.svg import Point, width_of
 
 MARGIN = 16.0

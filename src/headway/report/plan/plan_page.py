@@ -12,8 +12,8 @@ from headway.model.quantities import format_duration, milliseconds
 from headway.report.html import escaped, page, section_table, table_html
 from headway.report.plan import plan_tables
 from headway.report.plan.plan_picture import plan_svg
+from headway.report.plan.plan_sketch import heading_of, state_of
 from headway.report.plan.plan_tables import NONE, blame_text, sign, summary
-from headway.report.plan.sketch import heading_of, state_of
 from headway.report.svg import element, group, rect, tooltip
 
 # ---------------------------------------------------------------- the bar

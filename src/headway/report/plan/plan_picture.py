@@ -18,8 +18,7 @@ from headway.report.plan.picture_layout import (
     place,
     wires_of,
 )
-from headway.report.plan.plan_tables import load_fits, percent, sign
-from headway.report.plan.sketch import (
+from headway.report.plan.plan_sketch import (
     CHIP_GAP,
     CHIP_SIZE,
     DETAIL_SIZE,
@@ -36,6 +35,7 @@ from headway.report.plan.sketch import (
     sketch_plan,
     sketch_summary,
 )
+from headway.report.plan.plan_tables import load_fits, percent, sign
 from headway.report.svg import (
     arrow_head,
     curve,

@@ -26,7 +26,7 @@ from headway.report.replay.replay_data import (
     ReplayTraffic,
     Street,
 )
-from headway.world.recording import OWN_ID, DriveRecording
+from headway.world.drive_recording import OWN_ID, DriveRecording
 
 FRAME = 100_000
 """microseconds"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.model.quantities import format_duration, milliseconds
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table, percent, sign
-from headway.spark.results import FleetRun
+from headway.spark.spark_results import FleetRun
 
 
 def outputs(run: FleetRun) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headway.model.quantities import format_duration, milliseconds
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table, percent, sign
-from headway.spark.results import OutputProgress, SparkOutput, SparkRun
+from headway.spark.spark_results import OutputProgress, SparkOutput, SparkRun
 
 
 def outputs(run: SparkRun) -> Table:

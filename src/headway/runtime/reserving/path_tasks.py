@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.compiler.latency.jobs import most_outputs, work_of
+from headway.compiler.latency.job_flows import most_outputs, work_of
 from headway.compiler.latency.soft_room import soft_rooms
 from headway.compiler.utilisation import gathers
 from headway.model.operators import Join

@@ -34,7 +34,7 @@ from headway.model.taskset import (
     check_hard_load,
     percent,
 )
-from headway.schedule.overload.across_nodes import NodePath, Stage
+from headway.schedule.overload.admission_over_nodes import NodePath, Stage
 
 # ---------------------------------------------------------------- task sets, one for each node
 

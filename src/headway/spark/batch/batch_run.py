@@ -18,11 +18,11 @@ from headway.runtime.run_folder import RunFolder
 from headway.spark.accounting import Account, now
 from headway.spark.batch.batch_sinks import CONSOLE, Sink
 from headway.spark.batch.lower_batch import lower_batch
-from headway.spark.results import SparkOutput, SparkRun
 from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
 from headway.spark.sources.recorded_files import PARQUET, Inputs, find_files
+from headway.spark.spark_results import SparkOutput, SparkRun
 
 OnOutput = Callable[[str], None]
 OnRows = Callable[[str, list[dict[str, object]]], None]

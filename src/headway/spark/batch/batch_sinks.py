@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from headway.errors import InputError, Problem
 from headway.runtime.run_folder import RunFolder
 from headway.spark.accounting import Account
-from headway.spark.results import SparkOutput
+from headway.spark.spark_results import SparkOutput
 
 CONSOLE = "console"
 PARQUET_FORMAT = "parquet"

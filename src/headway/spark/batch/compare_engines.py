@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headway.compiler.meaning import on_one_node
+from headway.compiler.passes import on_one_node
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
 from headway.runtime.engine import Engine
@@ -32,7 +32,7 @@ Answer = Counter[tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
-class Agreement:
+class OutputAgreement:
     """Tuples of one output: given by both engines, and by one of them only."""
 
     output: str
@@ -45,12 +45,12 @@ class Agreement:
         return not self.vehicle_only and not self.spark_only
 
 
-def agreements(spark: SparkSession, plan: Plan, recording: Path) -> list[Agreement]:
+def agreements(spark: SparkSession, plan: Plan, recording: Path) -> list[OutputAgreement]:
     """One for each output."""
     meant = _by_vehicle_engine(plan, recording)
     computed = _by_spark(spark, plan, recording)
     return [
-        Agreement(
+        OutputAgreement(
             name,
             equal=(meant[name] & computed[name]).total(),
             vehicle_only=(meant[name] - computed[name]).total(),

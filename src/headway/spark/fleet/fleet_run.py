@@ -20,7 +20,6 @@ from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Sch
 from headway.runtime.run_folder import RunFolder
 from headway.runtime.totals import COUNTS
 from headway.runtime.writing import free_name
-from headway.spark.fleet.driven_vehicles import Vehicles
 from headway.spark.fleet.twins import (
     COMPLETED,
     COUNTED,
@@ -28,16 +27,17 @@ from headway.spark.fleet.twins import (
     MET,
     TRACED,
     Twins,
+    Vehicles,
     fleet_from,
     output_struct,
 )
 from headway.spark.lowering.engine_region import arrival_order, tagged_sources
 from headway.spark.lowering.frames import SPARK, plain_row
 from headway.spark.lowering.given_sources import as_source
-from headway.spark.results import FleetOutput, FleetRun, VehicleOutput
 from headway.spark.session.spark_failures import translated
 from headway.spark.sources.checked_files import FOLDER, Quarantine, notes
 from headway.spark.sources.recorded_files import read_batch
+from headway.spark.spark_results import FleetOutput, FleetRun, VehicleOutput
 
 TASKS_PER_SLOT = 4
 ACCURACY = 1000

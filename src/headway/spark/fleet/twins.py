@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -29,11 +29,43 @@ from headway.runtime.happenings import Arrival
 from headway.runtime.totals import COUNTS
 from headway.runtime.writing import trace_table
 from headway.sources.recordings import read_recording
-from headway.spark.fleet.driven_vehicles import MET_COLUMNS, Met, Vehicles
 from headway.spark.lowering.engine_region import arrivals
 from headway.spark.lowering.frames import arrow_types
 
-# ---------------------------------------------------------------- the fleet
+# ---------------------------------------------------------------- what a task needs of a fleet
+
+
+class Met(NamedTuple):
+    """A car on collision course with a vehicle of the fleet; times in seconds of the drive. ``ttc``
+    is what was left when the vehicle first knew of it, None if it never did in time."""
+
+    car: int
+    impact: float
+    ttc: float | None
+    crash: bool
+
+
+MET_COLUMNS = {
+    "car": pa.int64(), "impact": pa.float64(), "ttc": pa.float64(), "crash": pa.bool_(),
+}  # fmt: skip
+
+
+class Vehicles(Protocol):
+    """A fleet by number, from 0; travels to the tasks."""
+
+    @property
+    def count(self) -> int: ...
+
+    def name(self, number: int) -> str: ...
+
+    def arrivals(self, number: int) -> Iterator[Arrival]:
+        """What arrives at one vehicle's sources, in order."""
+
+    def met(self, number: int, result: RunResult) -> Iterable[Met]:
+        """Who was on collision course with it, once its engine has run."""
+
+
+# ---------------------------------------------------------------- made from a recording
 
 PHASE = 50 * MILLISECOND
 JITTER = MILLISECOND

@@ -25,7 +25,7 @@ from headway.runtime.side_table import SideRows
 from headway.spark.lowering.engine_region import EXIT
 from headway.spark.lowering.frames import ARRIVED, LATE, StreamFrame, to_plain
 from headway.spark.lowering.side_rows import LISTED_TYPE, SIDE, SIDE_EXIT, Listing, unpacked
-from headway.spark.session.workers import enter
+from headway.spark.session.python_workers import enter
 
 # ------------------------------------------------------------
 # Which tuples are late: decided per vehicle and source, in the order of arrival.

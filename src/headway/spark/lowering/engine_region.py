@@ -40,7 +40,7 @@ from headway.spark.lowering.frames import (
     to_plain,
 )
 from headway.spark.lowering.side_rows import SIDE, SIDE_ARROW, SIDE_EXIT, SIDE_TYPE, Listing
-from headway.spark.session.workers import enter
+from headway.spark.session.python_workers import enter
 
 # ------------------------------------------------------------
 # Several streams in one DataFrame: a struct column for each, and which of them a row belongs to.

@@ -31,8 +31,8 @@ from headway.expressions import PythonValue, Typed, python_function, to_spark_sq
 from headway.expressions.spark_sql import plain_column, quoted
 from headway.expressions.tree import ColumnRef
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
-from headway.sources.record import ARRIVAL_FIELD, VEHICLE_FIELD
-from headway.spark.session.workers import enter
+from headway.sources.source_records import ARRIVAL_FIELD, VEHICLE_FIELD
+from headway.spark.session.python_workers import enter
 
 # ------------------------------------------------------------
 # Headway's types in Spark's and in Arrow's words.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headway.errors import EnvironmentMissing, InputError, Problem
-from headway.spark.session.java import java_home
+from headway.spark.session.java_runtime import java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,8 +16,8 @@ from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND, format_duration
 from headway.spark.lowering.regions import ancestors, keeps_state
+from headway.spark.session.python_workers import modest_workers
 from headway.spark.session.spark_session import CHECKPOINTS, PARTITIONS
-from headway.spark.session.workers import modest_workers
 
 # ---------------------------------------------------------------- the floor
 # Measured (docs/spark.md): a micro-batch that filters takes 50 to 180 ms end to end, one with
@@ -83,7 +83,7 @@ and a second task costs it more time than it saves; a large one is still read si
 @dataclass(frozen=True)
 class Share:
     """What a class of outputs gets. ``most`` partitions at a time; None: as many as there are.
-    ``modest``: its Python workers step back (:mod:`headway.spark.session.workers`)."""
+    ``modest``: its Python workers step back (:mod:`headway.spark.session.python_workers`)."""
 
     pool: str | None
     most: int | None

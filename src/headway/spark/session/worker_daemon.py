@@ -14,7 +14,7 @@ from pyspark.daemon import manager
 
 import headway.spark.sources.checked_files
 import headway.spark.stream.lower_stream
-from headway.spark.session.workers import step_back
+from headway.spark.session.python_workers import step_back
 
 LOADED = (pyspark.worker, headway.spark.sources.checked_files, headway.spark.stream.lower_stream)
 

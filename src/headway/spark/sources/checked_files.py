@@ -1,7 +1,9 @@
 """Files read in tasks, each whole or not at all; what breaks its schema is kept out and named.
 
 Every kind of file is read by the vehicle engine's readers or, Parquet, by the same library in
-columns; so what is refused, and why, is the same on both engines.
+columns; so a cell means the same on both engines, and so does what is refused, and why. Spark's own
+readers of text would turn a bad cell into NULL; here it is named by file and line. A task reads a
+whole file: many files are read side by side.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from headway.errors import DataError, InputError, Place, Problem
 from headway.model.quantities import MICROSECOND
@@ -35,10 +38,16 @@ from headway.model.schema import (
 from headway.runtime.ingest import Ingest
 from headway.runtime.side_table import SideRow, side_row, side_rows_table
 from headway.sources.parquet_file import ARROW_TYPES, read_parquet
-from headway.sources.record import ARRIVAL_FIELD, VEHICLE_FIELD, unknown_arrival, unreadable
-from headway.spark.lowering.frames import POSITION_COLUMN
-from headway.spark.parquet_parts import write_part
-from headway.spark.sources.text_files import file_tables, local_path
+from headway.sources.recordings import READERS
+from headway.sources.source_records import (
+    ARRIVAL_FIELD,
+    VEHICLE_FIELD,
+    Record,
+    unknown_arrival,
+    unreadable,
+)
+from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
+from headway.spark.side_files import write_part
 
 # ---------------------------------------------------------------- quarantine
 # Each bad file has one JSON file in the folder, written by whichever task or process meets it
@@ -173,7 +182,7 @@ class Rejected:
         return found
 
     def _name(self, source: str, path: Path) -> str:
-        return f"{source}-{sha256(str(path).encode()).hexdigest()[:12]}.parquet"
+        return f"{source}-{hashlib.sha256(str(path).encode()).hexdigest()[:12]}.parquet"
 
 
 def misfits(table: Any, schema: Schema) -> Any:
@@ -199,8 +208,22 @@ def _plain(column: Any) -> list[Any]:
 
 Batches = Iterator[Any]
 PARQUET = ".parquet"
-ROWS = 1 << 16
+PARQUET_ROWS, TEXT_ROWS = 1 << 16, 1 << 13
+"""in a batch"""
 SMALL_BYTES = 64 << 20
+
+
+def text_schema(schema: Schema) -> StructType:
+    """What :func:`file_tables` gives."""
+    position = [] if POSITION_COLUMN in schema.names else [StructField(POSITION_COLUMN, LongType())]
+    return StructType(
+        [
+            *(StructField(field.name, SPARK[field.type]) for field in schema.columns),
+            StructField(ARRIVAL_COLUMN, TimestampType()),
+            StructField(VEHICLE_COLUMN, StringType()),
+            *position,
+        ]
+    )
 
 
 @dataclass(frozen=True)
@@ -261,6 +284,10 @@ class CheckedFiles:
         return self._read(path)
 
 
+def local_path(path: str) -> Path:
+    return Path(path.removeprefix("file://").removeprefix("file:"))
+
+
 def sound_parquet(
     paths: list[Path], source: str, schema: Schema, quarantine: Quarantine
 ) -> list[Path]:
@@ -278,6 +305,23 @@ def sound_parquet(
     return sound
 
 
+def file_tables(path: Path, schema: Schema) -> Batches:
+    """The tuples of one file; DataError or FileError where it stops being one."""
+    kinds = [ARROW_TYPES[field.type] for field in schema.columns]
+    kinds += [ARROW_TYPES[DataType.TIMESTAMP], pa.string(), pa.int64()]
+    names = [field.name for field in schema.columns]
+    names += [ARRIVAL_COLUMN, VEHICLE_COLUMN, POSITION_COLUMN]
+    records: Iterator[Record] = READERS[path.suffix](path, schema)
+    while piece := list(islice(records, TEXT_ROWS)):
+        rows = [(*one.row, one.arrived_at, one.vehicle, one.number) for one in piece]
+        columns = zip(*rows, strict=True)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        table = dict(zip(names[:-1], arrays[:-1], strict=True))
+        if POSITION_COLUMN not in schema.names:
+            table[POSITION_COLUMN] = arrays[-1]
+        yield pa.RecordBatch.from_pydict(table)
+
+
 def parquet_tables(path: Path, schema: Schema) -> Batches:
     """A file in columns: the schema's, ``arrived_at``, ``vehicle`` and the row's place, from 1."""
     read_parquet(path, schema)  # the same checks of the columns, and the same words
@@ -287,7 +331,7 @@ def parquet_tables(path: Path, schema: Schema) -> Batches:
             there = file.schema_arrow.names
             extra = [name for name in (ARRIVAL_COLUMN, VEHICLE_COLUMN) if name in there]
             names = [*(field.name for field in schema.columns), *extra]
-            for batch in file.iter_batches(batch_size=ROWS, columns=names):
+            for batch in file.iter_batches(batch_size=PARQUET_ROWS, columns=names):
                 yield _table(path, batch, schema, number)
                 number += batch.num_rows
     except (pa.ArrowException, OSError) as error:

@@ -38,8 +38,7 @@ from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Schem
 from headway.sources.jsonl_file import CONVERTERS
 from headway.sources.parquet_file import ARROW_TYPES
 from headway.spark.lowering.frames import POSITION_COLUMN
-from headway.spark.sources.checked_files import Quarantine, QuarantineEntry
-from headway.spark.sources.text_files import text_schema
+from headway.spark.sources.checked_files import Quarantine, QuarantineEntry, text_schema
 
 # ---------------------------------------------------------------- the broker
 

@@ -21,9 +21,14 @@ from headway.model.query import Query, Source
 from headway.sources.recordings import READERS, find_file
 from headway.spark.lowering.frames import conformed
 from headway.spark.session.spark_session import refusal_of
-from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Rejected, sound_parquet
+from headway.spark.sources.checked_files import (
+    CheckedFiles,
+    Quarantine,
+    Rejected,
+    sound_parquet,
+    text_schema,
+)
 from headway.spark.sources.kafka_source import read_kafka
-from headway.spark.sources.text_files import text_schema
 
 PARQUET = ".parquet"
 _ROW = "_metadata.row_index"

@@ -40,7 +40,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 from pyspark.sql.types import StringType, StructField, StructType
 
-from headway.compiler.meaning import on_one_node
+from headway.compiler.passes import on_one_node
 from headway.errors import DataError, Problem
 from headway.model.codec import plan_to_json
 from headway.model.graph import graph_of
@@ -84,7 +84,7 @@ from headway.spark.lowering.regions import (
     region_of,
 )
 from headway.spark.lowering.side_rows import SIDE, SIDE_EXIT, SIDE_TYPE, unpacked
-from headway.spark.session.workers import enter
+from headway.spark.session.python_workers import enter
 
 # ---------------------------------------------------------------- one vehicle's tuples
 

@@ -21,16 +21,15 @@ from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
 from headway.runtime.operators.base import DropKind
-from headway.spark.accounting import Account, now
-from headway.spark.latency_tally import Tally
+from headway.spark.accounting import Account, Tally, now
 from headway.spark.lowering.regions import ancestors, part_with
-from headway.spark.results import OutputProgress, StreamPace
 from headway.spark.session.urgency import POOL, Gates, Share
-from headway.spark.side_files import StreamSide, side_name
+from headway.spark.side_files import END, StreamSide, side_name
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected
 from headway.spark.sources.recorded_files import Inputs
+from headway.spark.spark_results import OutputProgress, StreamPace
 from headway.spark.stream.lower_stream import LoweredStream, finish_stream, lower_stream
-from headway.spark.stream.stream_sinks import END, StreamSink, batch_name, write_end, write_tagged
+from headway.spark.stream.stream_sinks import StreamSink, batch_name, write_end, write_tagged
 
 
 @dataclass(frozen=True)

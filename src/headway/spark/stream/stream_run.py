@@ -19,12 +19,12 @@ from headway.runtime.operators.base import DropKind
 from headway.runtime.run_folder import SUMMARY
 from headway.spark.batch.batch_sinks import FILES, Sink
 from headway.spark.lowering.regions import ancestors
-from headway.spark.results import OutputProgress, SideCount, SparkRun
 from headway.spark.session.spark_failures import explained, may_restart, translated
 from headway.spark.session.urgency import GATES, NoGate, refuse_below_floor, shares
 from headway.spark.side_files import in_order, side_name, write_empty_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, notes
 from headway.spark.sources.recorded_files import Inputs
+from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
 from headway.spark.stream.checkpoints import MARK, open_run
 from headway.spark.stream.stream_query import GroupQuery, groups_of
 from headway.spark.stream.stream_sinks import OnRows, stream_sink

@@ -22,16 +22,13 @@ from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.runtime.run_folder import remove
 from headway.runtime.writing import TIME
 from headway.sources.parquet_file import ARROW_TYPES
-from headway.spark.accounting import added_names, now
+from headway.spark.accounting import Tally, added_names, now
 from headway.spark.batch.batch_sinks import CONSOLE, FILES, PARQUET_FORMAT, SHOWN_ROWS, Sink
-from headway.spark.latency_tally import Tally
 from headway.spark.lowering.engine_region import EXIT, struct_name
-from headway.spark.parquet_parts import write_part
+from headway.spark.side_files import END, write_part
 
 # ---------------------------------------------------------------- sinks
 
-END = "end"
-"""stands for a batch: what the end of the input gave"""
 OnRows = Callable[[str, list[dict[str, object]]], None]
 
 

@@ -2,7 +2,8 @@
 
 Hard tasks are safe up to 1 − α (theorem 1), so 1 − C_SUMH − α is left for soft ones. A soft task
 for whose jobs there is always room never misses; one whose smallest job does not fit is never
-admitted; between the two it depends on the others, and policy 2 reserves a share ω for it."""
+admitted; between the two it depends on the others, and policy 2 reserves a share ω for it.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.compiler.placement.integer_program import IntegerProgram, formulate
-from headway.compiler.placement.problem import (
+from headway.compiler.placement.placement_problem import (
     Arc,
     Layout,
     Measures,

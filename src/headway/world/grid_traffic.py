@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headway.errors import InputError, Problem
-from headway.world.scenario import Scenario
+from headway.world.drive_scenario import Scenario
 from headway.world.traffic import Array, Bounds, Collision, Integers, Motion, Truths
 
 # ---------------------------------------------------------------- who sees whom between buildings
@@ -107,7 +107,7 @@ class GridPlace(NamedTuple):
     passed: bool = False
 
 
-class Meeting(NamedTuple):
+class GridMeeting(NamedTuple):
     """A car on collision course: where, and which way it goes."""
 
     crossing: int
@@ -137,7 +137,7 @@ def across(
 
 
 def place_cars(
-    scenario: Scenario, meetings: Sequence[Meeting], count: int, random: np.random.Generator
+    scenario: Scenario, meetings: Sequence[GridMeeting], count: int, random: np.random.Generator
 ) -> list[GridCar]:
     """``count`` cars, none on collision course with ours, no two in one place; first those that
     see the cars of ``meetings``."""
@@ -252,7 +252,7 @@ class GridTraffic:
         self.scenario = scenario
         random = np.random.default_rng(np.random.SeedSequence(scenario.seed))
         meetings = [
-            Meeting(crossing, NORTH if random.random() < 0.5 else SOUTH)
+            GridMeeting(crossing, NORTH if random.random() < 0.5 else SOUTH)
             for crossing in scenario.collision_crossings
         ]
         own = GridCar(scenario.start, lane_offset(scenario, EAST, 0)[1], EAST)

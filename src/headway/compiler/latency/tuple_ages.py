@@ -8,7 +8,7 @@ from typing import Protocol
 
 from headway.compiler.compilation import Compilation
 from headway.compiler.latency.demand import most, plus
-from headway.compiler.latency.jobs import Flows, Work
+from headway.compiler.latency.job_flows import Flows, Work
 from headway.compiler.latency.media import BusMessage, Responses
 from headway.compiler.trains import waits
 from headway.compiler.utilisation import gathers

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from headway.compiler.compilation import Compilation
-from headway.compiler.placement.explain import no_placement, out_of_time, overload
+from headway.compiler.placement.explain_placement import no_placement, out_of_time, overload
 from headway.compiler.placement.integer_program import (
     Formulation,
     Relaxation,
@@ -22,7 +22,7 @@ from headway.compiler.placement.integer_program import (
     tree_rows,
 )
 from headway.compiler.placement.local_search import anneal, even_out
-from headway.compiler.placement.problem import (
+from headway.compiler.placement.placement_problem import (
     Arc,
     Layout,
     Measures,

@@ -17,7 +17,7 @@ import yaml
 
 from headway.errors import DataError, Place, Problem
 from headway.model.schema import Schema
-from headway.sources.record import parse_time, unreadable
+from headway.sources.source_records import parse_time, unreadable
 
 
 @dataclass(frozen=True)

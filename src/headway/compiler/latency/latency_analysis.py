@@ -19,10 +19,10 @@ holds by induction over time.
 
 Two kinds of jobs are released by no tuple. A join's timer starts when the join has run for the
 tuple, so it is over a timeout after *that* job's latency. A window closes when the watermark has
-passed it (:mod:`headway.compiler.latency.ages`) and the tuples that are to enter it have. Those
-can be younger by up to the window and so less urgent than its result: for the result's own bound
-it counts as if it had the deadline of the youngest of them, and as work that others wait for it
-may come as late as that bound. While it is held up the node is busy, so the busy period needs no
+passed it (:mod:`headway.compiler.latency.tuple_ages`) and the tuples that are to enter it have.
+Those can be younger by up to the window and so less urgent than its result: for the result's own
+bound it counts as if it had the deadline of the youngest of them, and as work that others wait for
+it may come as late as that bound. While it is held up the node is busy, so the busy period needs no
 more than when the window was due.
 """
 
@@ -30,11 +30,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.compiler.latency.ages import Lags, source_lag, why_no_lag
 from headway.compiler.latency.blocking import Sections
 from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness, most
-from headway.compiler.latency.jobs import back_after, flows_of, work_of
+from headway.compiler.latency.job_flows import back_after, flows_of, work_of
 from headway.compiler.latency.media import media_responses, messages_of
+from headway.compiler.latency.tuple_ages import Lags, source_lag, why_no_lag
 from headway.compiler.trains import waits
 from headway.compiler.utilisation import gathers, runs_of, windows_per_tuple
 from headway.model.operators import Aggregate

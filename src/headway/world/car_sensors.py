@@ -13,8 +13,8 @@ from math import cos, isfinite, log, radians, sqrt
 import numpy as np
 
 from headway.errors import InputError, Problem
-from headway.world.grid import clear_view
-from headway.world.scenario import Purpose, generator
+from headway.world.drive_scenario import Purpose, generator
+from headway.world.grid_traffic import clear_view
 from headway.world.traffic import Array, Integers, Motion, Traffic
 
 CYCLE = 0.1

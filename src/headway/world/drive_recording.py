@@ -20,14 +20,14 @@ from headway.errors import InputError, Problem
 from headway.model.query import Source
 from headway.model.schema import DataType, Field, Schema, parse_field
 from headway.sources.parquet_file import arrow_schema
-from headway.sources.record import ARRIVAL_FIELD, VEHICLE_FIELD, unreadable, wanted_fields
-from headway.sources.recordings import Arrival
+from headway.sources.recordings import RecordedArrival
+from headway.sources.source_records import ARRIVAL_FIELD, VEHICLE_FIELD, unreadable, wanted_fields
 from headway.world.broadcasts import RadioCounts, hear, receive
-from headway.world.grid import GridTraffic
-from headway.world.own_estimate import Estimates, estimate_own
+from headway.world.car_sensors import CYCLE, CYCLE_MS, Readings, SensorModel, look, phases, read_own
+from headway.world.drive_scenario import Purpose, Scenario, generator
+from headway.world.grid_traffic import GridTraffic
+from headway.world.own_estimate import OwnEstimates, estimate_own
 from headway.world.radio import RadioModel
-from headway.world.scenario import Purpose, Scenario, generator
-from headway.world.sensors import CYCLE, CYCLE_MS, Readings, SensorModel, look, phases, read_own
 from headway.world.traffic import Integers, Motion, Traffic, seconds
 
 # ---------------------------------------------------------------- tables
@@ -117,12 +117,14 @@ class DriveRecording:
     truth: Any
     counts: RadioCounts
 
-    def arrivals(self, sources: Iterable[Source]) -> Iterator[Arrival]:
+    def arrivals(self, sources: Iterable[Source]) -> Iterator[RecordedArrival]:
         """The same tuples, in the same order, as reading the written recording gives."""
         streams = [self._arrivals(source, place) for place, source in enumerate(sources)]
         return (arrival for _, _, _, arrival in heapq.merge(*streams))
 
-    def _arrivals(self, source: Source, place: int) -> Iterator[tuple[int, int, int, Arrival]]:
+    def _arrivals(
+        self, source: Source, place: int
+    ) -> Iterator[tuple[int, int, int, RecordedArrival]]:
         stream = self.streams.get(source.name)
         if stream is None:
             raise InputError(
@@ -137,7 +139,12 @@ class DriveRecording:
         arrived = python_values(stream.column("arrived_at"))
         rows = zip(*(python_values(stream.column(name)) for name in names), strict=True)
         for number, (arrived_at, row) in enumerate(zip(arrived, rows, strict=True)):
-            yield arrived_at, place, number, Arrival(arrived_at, source.name, row, self.vehicle)
+            yield (
+                arrived_at,
+                place,
+                number,
+                RecordedArrival(arrived_at, source.name, row, self.vehicle),
+            )
 
     def write(self, folder: Path) -> None:
         """One Parquet file per stream, and ``truth.parquet``; ``headway run`` reads the folder."""
@@ -242,7 +249,7 @@ def _check(trial: int, begin: int) -> None:
 
 def _estimates(
     traffic: Traffic, motion: Motion, readings: Readings, sensors: SensorModel, trial: int
-) -> Estimates:
+) -> OwnEstimates:
     speed = np.hypot(motion.vx, motion.vy)
     typical = float(np.nanmedian(speed)) if np.isfinite(speed).any() else 0.0
     random = generator(traffic.seed, trial, Purpose.OWN_ESTIMATE)

@@ -46,7 +46,7 @@ class Scenario:
 
     Printed in the papers: blocks of 100 m, 60 km/h, two crowded crossings, six cars without V2V
     that arrive at a crossing when we do. Their figure with the initial positions cannot be read
-    from the text, so how the cars are placed is ours (:mod:`headway.world.grid`).
+    from the text, so how the cars are placed is ours (:mod:`headway.world.grid_traffic`).
     """
 
     cars: int = 54
