@@ -16,10 +16,11 @@ from headway.compiler.compilation import Compilation
 from headway.compiler.placement import (
     PlacementOptions,
     integer_program,
+    placement_solver,
     problem_of,
     solve_placement,
 )
-from headway.compiler.placement.solve_placement import place
+from headway.compiler.placement.placement_solver import place
 from headway.errors import PlacementError
 from headway.model.vehicle import Gateway, Vehicle
 
@@ -99,7 +100,7 @@ def test_tree_inequalities_cut_off_no_answer(seed: int, monkeypatch: pytest.Monk
         strengthened = solve_placement(case)
     except PlacementError:
         strengthened = None
-    monkeypatch.setattr(solve_placement, "tree_rows", lambda *_: [])
+    monkeypatch.setattr(placement_solver, "tree_rows", lambda *_: [])
     if strengthened is None:
         with pytest.raises(PlacementError):
             solve_placement(case)
@@ -274,7 +275,7 @@ def test_running_out_of_time_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPa
         values=None, bound=0.0, infeasible=False, optimal=False, message="time limit"
     )
     monkeypatch.setattr(integer_program.IntegerProgram, "minimise", lambda *_, **__: nothing)
-    monkeypatch.setattr(solve_placement, "anneal", lambda *_: None)
+    monkeypatch.setattr(placement_solver, "anneal", lambda *_: None)
     with pytest.raises(
         PlacementError, match=r"in 7 s, nor a proof.*got time limit; allow more time"
     ):

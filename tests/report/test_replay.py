@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.browser.sample_replay import sample_replay
 
 from headway.errors import DataError
-from headway.report.replay.replay_data import Replay, no_estimates
+from headway.report.replay.replay_data import Replay, ReplayEstimates
 from headway.report.replay.replay_page import ColumnStore, confidence_ellipse, replay_page
 
 SMALL = sample_replay(cars=6, seconds=1.0)
@@ -76,7 +76,9 @@ def test_no_text_of_the_user_becomes_markup() -> None:
 
 
 def test_a_run_may_know_nothing() -> None:
-    run = replace(SMALL.runs[0], estimates=no_estimates(), warnings=(), latencies=(), encounters=())
+    times, numbers = np.zeros(0, np.int64), np.zeros(0, np.float64)
+    nothing = ReplayEstimates(times, times, times, *(numbers,) * 7, times)
+    run = replace(SMALL.runs[0], estimates=nothing, warnings=(), latencies=(), encounters=())
     assert "output1</" not in replay_page(replace(SMALL, runs=(run,)))
 
 

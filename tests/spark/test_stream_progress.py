@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.report.tables.spark_tables import progress
+from headway.report.tables.run_tables import spark_progress
 from headway.spark.spark_results import OutputProgress, StreamPace
 
 
@@ -29,7 +29,7 @@ def test_a_line_per_output() -> None:
         output="mean", hard=False, batches=1, rows_per_second=0.0, batch_ms=1480, lag_s=3e7,
         tuples=5_000, judged=40, misses=2,
     )  # fmt: skip
-    assert progress([alarm, mean], 12.0).rows == [
+    assert spark_progress([alarm, mean], 12.0).rows == [
         ["alarm", "hard", "3", "1,234", "–", "–", "0", "–"],
         ["mean", "soft", "1", "0", "1,480 ms", "347 days", "5,000", "2 of 40"],
     ]

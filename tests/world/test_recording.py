@@ -16,7 +16,6 @@ from headway import load_query
 from headway.errors import InputError
 from headway.sources.recordings import read_recording
 from headway.world.car_sensors import SensorModel
-from headway.world.density import offered_rate
 from headway.world.drive_recording import BEGIN, OWN_ID, STREAMS, DriveRecording, record
 from headway.world.drive_scenario import Scenario
 from headway.world.grid_traffic import GridTraffic, clear_view
@@ -133,7 +132,8 @@ def test_truth_is_the_traffic_every_100_ms(drive: DriveRecording) -> None:
 
 
 def test_the_default_offers_about_a_thousand_tuples_at_its_busiest(drive: DriveRecording) -> None:
-    rate = offered_rate(drive)
+    arrived = values(drive.streams["v2v"], "arrived_at")
+    rate = np.bincount((arrived - drive.begin) // 1_000_000)
     assert sum(rate) == drive.counts.delivered
     assert 900 <= max(rate) <= 1100
     assert 15 <= int(np.argmax(rate[:24])) <= 20  # around crossing 2, reached at 18 s

@@ -23,7 +23,7 @@ from headway.cli.terminal import ExitCode, heading, sentence, show, table, write
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
 from headway.report.plan.plan_tables import NONE, Table
-from headway.report.tables import spark_tables
+from headway.report.tables import run_tables
 from headway.runtime.run_folder import RunFolder, write_summary
 from headway.spark.session.spark_session import (
     PARTITIONS,
@@ -90,7 +90,7 @@ def stream_progress(stream: StreamRun, *, shown: bool) -> Iterator[None]:
 
     def line() -> Any:
         elapsed = time.monotonic() - began
-        return table(spark_tables.progress(stream.progress(), elapsed))
+        return table(run_tables.spark_progress(stream.progress(), elapsed))
 
     with _live(line, shown=shown):
         yield
@@ -291,10 +291,10 @@ def _explained(
     plan: Plan, options: SparkOptions, run: SparkRun, output: Path
 ) -> Iterator[RenderableType]:
     yield heading(f"{plan.query.name} on Spark, {options.master}, {options.mode.value}")
-    yield table(spark_tables.outputs(run))
+    yield table(run_tables.spark_outputs(run.outputs))
     if run.side:
-        yield table(spark_tables.side(run))
-    yield sentence(spark_tables.verdict(run))
-    yield spark_tables.speed(run)
+        yield table(run_tables.spark_side(run))
+    yield sentence(run_tables.spark_verdict(run))
+    yield run_tables.spark_speed(run)
     yield from run.notes
     yield f"wrote {output}"

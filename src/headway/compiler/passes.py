@@ -9,7 +9,7 @@ from headway.compiler.deadlines import deadlines
 from headway.compiler.latency.advice import advise
 from headway.compiler.latency.verdict import judge
 from headway.compiler.node_queries import split
-from headway.compiler.placement.solve_placement import place
+from headway.compiler.placement.placement_solver import place
 from headway.compiler.schemas import infer
 from headway.compiler.trains import trains
 from headway.compiler.utilisation import rates

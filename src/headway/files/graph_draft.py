@@ -16,15 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from headway.errors import FileError, GraphError, Place, Problem
 from headway.files.forms import refusal
-from headway.model.quantities import Number
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph, check_task_graph
-
-
-def number(value: Number) -> int | float:
-    """The nearest decimal, without a point where it is whole."""
-    as_float = float(value)
-    return int(as_float) if as_float.is_integer() else as_float
-
 
 # ---------------------------------------------- words of plain text, for the formats of other tools
 

@@ -1,16 +1,14 @@
-"""Task graphs and networks as YAML or JSON, as TGFF and STG: their forms, read and written."""
+"""The forms of task graph and network files (YAML or JSON), and the graph or network they mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
 from headway.files.forms import TAG, Form
-from headway.files.graph_draft import PINNED, Amount, Label, NotNegative, State, number
-from headway.files.write_yaml import to_yaml
-from headway.model.quantities import Number
+from headway.files.graph_draft import PINNED, Amount, Label, NotNegative, State
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch, Switching
 from headway.model.task_memory import Memory
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
@@ -162,52 +160,6 @@ class GraphForm(Form):
                         yield Edge(sender=sender, receiver=name, volume=form)
 
 
-def graph_plain(graph: TaskGraph, memories: Mapping[str, Memory] | None = None) -> dict[str, Any]:
-    """What a person would write for that graph."""
-    messages: dict[str, dict[str, Any]] = {}
-    for edge in graph.edges:
-        messages.setdefault(edge.sender, {})[edge.receiver] = _edge_plain(edge)
-    result: dict[str, Any] = {"graph": graph.name}
-    if graph.period is not None:
-        result["period"] = number(graph.period)
-    result["tasks"] = {
-        task.name: _task_plain(task, (memories or {}).get(task.name)) for task in graph.tasks
-    }
-    if messages:
-        result["messages"] = messages
-    return result
-
-
-def _task_plain(task: GraphTask, memory: Memory | None) -> Any:
-    plain: dict[str, Any] = {
-        "work": None if task.work is None else number(task.work),
-        "times": {name: number(time) for name, time in task.times.items()},
-        "on": list(task.processors),
-        "imprecise": task.imprecise,
-        "release": number(task.release),
-        "period": None if task.period is None else number(task.period),
-        "deadline": None if task.deadline is None else number(task.deadline),
-    }
-    if memory is not None:
-        plain["state"] = "pinned" if memory.pinned else number(memory.state) or None
-        plain["window"] = None if memory.window is None else number(memory.window)
-    written = {key: value for key, value in plain.items() if value not in (None, {}, [], False)}
-    if not task.release:
-        written.pop("release", None)
-    return written["work"] if written.keys() == {"work"} else written
-
-
-def _edge_plain(edge: Edge) -> Any:
-    if edge.ccr is None and not edge.times and edge.volume is not None:
-        return number(edge.volume)
-    plain = {
-        "volume": None if edge.volume is None else number(edge.volume),
-        "ccr": None if edge.ccr is None else number(edge.ccr),
-        "times": {name: number(time) for name, time in edge.times.items()},
-    }
-    return {key: value for key, value in plain.items() if value not in (None, {})}
-
-
 # ---------------------------------------------------------------- networks
 
 
@@ -270,98 +222,3 @@ class NetworkForm(Form):
             processors_forward=self.processors_forward,
             switching=Switching(self.switching),
         )
-
-
-def network_plain(network: ProcessorNetwork) -> dict[str, Any]:
-    """What a person would write for that network."""
-    result: dict[str, Any] = {
-        "network": network.name,
-        "processors": {one.name: number(one.rate) for one in network.processors},
-        "switches": {switch.name: number(switch.delay) for switch in network.switches},
-        "links": {
-            link.name: {"ends": list(link.ends), "speed": number(link.speed)}
-            for link in network.links
-        },
-        "routes": [
-            {"between": list(pair), "links": [list(route) for route in routes]}
-            for pair, routes in network.given_routes.items()
-        ],
-    }
-    result = {key: value for key, value in result.items() if value}
-    if network.most_routes != 16:
-        result["most_routes"] = network.most_routes
-    if not network.processors_forward:
-        result["processors_forward"] = False
-    if network.switching is not Switching.CUT_THROUGH:
-        result["switching"] = network.switching.value
-    return result
-
-
-# ---------------------------------------------------------------- as text
-
-
-def graph_to_yaml(graph: TaskGraph, memories: Mapping[str, Memory] | None = None) -> str:
-    """YAML that reads back as an equal graph (numbers that are no decimals become the nearest)."""
-    return to_yaml(graph_plain(graph, memories))
-
-
-def network_to_yaml(network: ProcessorNetwork) -> str:
-    """YAML that reads back as an equal network."""
-    return to_yaml(network_plain(network))
-
-
-def graph_to_tgff(graph: TaskGraph) -> str:
-    """TGFF: every task and arc a type of its own, so that tables can say its work and volume."""
-    names = {task.name: f"t0_{number}" for number, task in enumerate(graph.tasks)}
-    lines = ["@TASK_GRAPH 0 {"]
-    if graph.period is not None:
-        lines += [f"\tPERIOD {_number(graph.period)}", ""]
-    lines += [f"\tTASK {names[task.name]}\tTYPE {i}" for i, task in enumerate(graph.tasks)]
-    lines += [
-        f"\tARC a0_{i}\tFROM {names[edge.sender]}  TO  {names[edge.receiver]} TYPE {i}"
-        for i, edge in enumerate(graph.edges)
-    ]
-    lines += [
-        f"\tHARD_DEADLINE d0_{i} ON {names[task.name]} AT {_number(task.deadline)}"
-        for i, task in enumerate(graph.tasks)
-        if task.deadline is not None
-    ]
-    lines += ["}", "", "@PE 0 {", "# type exec_time"]
-    lines += [f"{i} {_number(_work(task))}" for i, task in enumerate(graph.tasks)]
-    lines += ["}", "", "@COMMUN 0 {", "# type exec_time"]
-    lines += [f"{i} {_number(_volume(edge, graph))}" for i, edge in enumerate(graph.edges)]
-    return "\n".join([*lines, "}", ""])
-
-
-def graph_to_stg(graph: TaskGraph) -> str:
-    """STG with communication costs, between a dummy entry and a dummy exit."""
-    return "\n".join(_stg_lines(graph)) + "\n"
-
-
-def _stg_lines(graph: TaskGraph) -> Iterator[str]:
-    place = {task.name: position for position, task in enumerate(graph.tasks, start=1)}
-    volumes = {(edge.sender, edge.receiver): _volume(edge, graph) for edge in graph.edges}
-    yield str(len(graph.tasks))
-    yield "0 0 0"
-    for task in graph.tasks:
-        before = graph.predecessors[task.name]
-        pairs = [f"{place[name]} {_number(volumes[name, task.name])}" for name in before]
-        found = pairs or ["0 0"]
-        yield f"{place[task.name]} {_number(_work(task))} {len(found)} {' '.join(found)}"
-    exits = [f"{place[name]} 0" for name in graph.exits]
-    yield f"{len(graph.tasks) + 1} 0 {len(exits)} {' '.join(exits)}"
-
-
-def _work(task: GraphTask) -> Number:
-    """Its work, or its least time where only times are known."""
-    return task.work if task.work is not None else min(task.times.values(), default=0)
-
-
-def _volume(edge: Edge, graph: TaskGraph) -> Number:
-    if edge.volume is not None:
-        return edge.volume
-    return float(edge.ccr or 0) * float(_work(graph.by_name[edge.sender]))
-
-
-def _number(value: Number) -> str:
-    return repr(number(value))

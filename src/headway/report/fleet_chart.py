@@ -9,7 +9,8 @@ from __future__ import annotations
 from headway.model.quantities import format_duration
 from headway.report.panels import axes, panels_svg, styled
 from headway.report.svg import element, label, number
-from headway.spark.spark_results import FleetOutput, FleetRun
+from headway.runtime.results import OutputSummary
+from headway.spark.spark_results import FleetRun
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 720, 130, 60, 40, 60
 _STYLE = styled(
@@ -34,7 +35,7 @@ def fleet_svg(run: FleetRun, title: str) -> str:
     )
 
 
-def _panel(run: FleetRun, output: FleetOutput) -> str:
+def _panel(run: FleetRun, output: OutputSummary) -> str:
     mine = [one for one in run.by_vehicle if one.output == output.output]
     due = output.deadline or 1
     worst = sorted(one.latency_max / due for one in mine)

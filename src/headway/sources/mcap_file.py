@@ -106,7 +106,6 @@ KEYS = ("mcap", "topic", "columns", "each", "sensed", "vehicle")
 ENCODING = "json"
 MICROSECOND = 1_000
 """MCAP counts nanoseconds"""
-Found = Generator[tuple[int, MessageEntry, Any], None, None]
 
 
 def read_mcap(pointer: Pointer, schema: Schema) -> Iterator[Record]:

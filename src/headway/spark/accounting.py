@@ -43,6 +43,28 @@ def added_names(schema: Schema) -> dict[str, str]:
     return {name: free_name(name, schema.names) for name in ADDED}
 
 
+def measures(latency: Column, missed: Column) -> list[Column]:
+    """Aggregates over an output's rows that :func:`measured_numbers` reads."""
+    return [
+        F.count(F.lit(1)).alias("tuples"),
+        F.count_if(missed).alias("misses"),
+        F.percentile_approx(latency, [0.5, 0.99], ACCURACY).alias("percentiles"),
+        F.max(latency).alias("latency_max"),
+    ]
+
+
+def measured_numbers(measured: Mapping[str, Any]) -> dict[str, int]:
+    """As fields of a summary; latencies are 0 where there were none."""
+    median, high = measured["percentiles"] or (0, 0)
+    return {
+        "tuples": measured["tuples"],
+        "misses": measured["misses"],
+        "latency_median": median,
+        "latency_99": high,
+        "latency_max": measured["latency_max"] or 0,
+    }
+
+
 @dataclass(frozen=True)
 class Account:
     """Of one output in one run; ``began`` in microseconds."""
@@ -78,28 +100,17 @@ class Account:
         """Aggregates over stamped rows that :meth:`summary` reads."""
         names = added_names(self.schema)
         replayed, latency = F.col(names["replayed"]), F.col(names["latency"])
-        live = F.when(~replayed, latency)
-        return [
-            F.count(F.lit(1)).alias("tuples"),
-            F.count_if(replayed).alias("replayed"),
-            F.count_if(F.col(names["missed"]) & ~replayed).alias("misses"),
-            F.percentile_approx(live, [0.5, 0.99], ACCURACY).alias("percentiles"),
-            F.max(live).alias("latency_max"),
-        ]
+        live = measures(F.when(~replayed, latency), F.col(names["missed"]) & ~replayed)
+        return [*live, F.count_if(replayed).alias("replayed")]
 
     def summary(self, measured: Mapping[str, Any]) -> SparkOutput:
-        percentiles = list(measured["percentiles"] or (0, 0))
         return SparkOutput(
             output=self.output.name,
-            tuples=measured["tuples"],
-            replayed=measured["replayed"],
-            misses=measured["misses"],
             deadline=self.output.deadline or 0,
             hard=self.output.criticality is Criticality.HARD,
             weight=self.output.weight,
-            latency_median=percentiles[0],
-            latency_99=percentiles[1],
-            latency_max=measured["latency_max"] or 0,
+            replayed=measured["replayed"],
+            **measured_numbers(measured),
         )
 
 

@@ -6,6 +6,7 @@ Nothing here knows of Spark, so that reports can show it.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -27,6 +28,11 @@ class SparkOutput(OutputSummary):
     @property
     def miss_ratio(self) -> float:
         return self.misses / self.judged if self.judged else 0.0
+
+
+def hard_misses(outputs: Iterable[OutputSummary]) -> list[str]:
+    """The hard outputs that missed a deadline."""
+    return [one.output for one in outputs if one.hard and one.misses]
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class SparkRun:
 
     @property
     def hard_misses(self) -> list[str]:
-        return [one.output for one in self.outputs if one.hard and one.misses]
+        return hard_misses(self.outputs)
 
     @property
     def replayed(self) -> bool:
@@ -99,29 +105,11 @@ class VehicleOutput:
     latency_max: int
 
 
-@dataclass(frozen=True)
-class FleetOutput:
-    """One output over all vehicles."""
-
-    output: str
-    hard: bool
-    deadline: int
-    weight: float
-    tuples: int
-    misses: int
-    latency_median: int
-    latency_99: int
-    latency_max: int
-
-    @property
-    def miss_ratio(self) -> float:
-        return self.misses / self.tuples if self.tuples else 0.0
-
-
 @dataclass(frozen=True, kw_only=True)
 class FleetRun:
     vehicles: int
-    outputs: tuple[FleetOutput, ...]
+    outputs: tuple[OutputSummary, ...]
+    """over all vehicles"""
     by_vehicle: tuple[VehicleOutput, ...]
     counts: dict[str, int]
     seconds: float
@@ -134,13 +122,11 @@ class FleetRun:
     @property
     def miss_ratio(self) -> float:
         """Weighted over outputs with tuples, as for one vehicle."""
-        seen = [output for output in self.outputs if output.tuples]
-        weight = sum(output.weight for output in seen)
-        return sum(o.weight * o.miss_ratio for o in seen) / weight if weight else 0.0
+        return weighted_miss_ratio(self.outputs)
 
     @property
     def hard_misses(self) -> list[str]:
-        return [output.output for output in self.outputs if output.hard and output.misses]
+        return hard_misses(self.outputs)
 
     def worst(self, output: str, most: int = 3) -> list[VehicleOutput]:
         """The vehicles with the most misses and then the longest latencies of one output."""

@@ -214,7 +214,6 @@ PROTOCOL_VERSION = 2
 CAM_MESSAGE = 2
 """messageID of a CAM"""
 PASSENGER_CAR = 5
-LARGEST_STATION_ID = 2**32 - 1
 
 Row = tuple[int, ...]
 """the numbers of one CAM, in the order of :class:`~headway.world.cam.CamValues`"""

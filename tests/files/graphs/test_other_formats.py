@@ -7,7 +7,6 @@ import json
 import pytest
 
 from headway.errors import FileError
-from headway.files.graph_forms import graph_to_stg, graph_to_tgff
 from headway.files.load_graphs import parse_graph
 from headway.model.taskgraph import CycleError, UnknownTaskError
 
@@ -144,15 +143,6 @@ def test_wfcommons(workflow: dict[str, object], indent: int | str | None) -> Non
     graph = parse_graph(json.dumps(workflow, indent=indent), "w.json").graph
     assert [(task.name, task.work) for task in graph.tasks] == [("a", 2.5), ("b", 0.0)]
     assert [(e.sender, e.receiver, e.volume) for e in graph.edges] == [("a", "b", 3.0)]
-
-
-def test_tgff_and_stg_are_written_too() -> None:
-    graph = parse_graph(STG.replace("2          1          2", "2 1 4 2 7.5"), "s.stg")
-    again = parse_graph(graph_to_stg(graph.graph), "s.stg").graph
-    assert (again.tasks, again.edges) == (graph.graph.tasks, graph.graph.edges)
-    as_tgff = parse_graph(graph_to_tgff(graph.graph), "s.tgff").graph
-    assert [task.work for task in as_tgff.tasks] == [20, 5, 8]
-    assert [edge.volume for edge in as_tgff.edges] == [0, 4, 7.5]
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,9 @@ from tests.schedule.static.random_cases import Case, cases
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import ALGORITHMS, FixedAlpha, Instance, schedule
-from headway.schedule.static.hvlb_cc_b import HvlbCcBDepth
+from headway.schedule.static.hvlb_cc_b import HvlbCcB
 from headway.schedule.static.orders import (
+    Order,
     by_priority,
     failure_of,
     priorities_a,
@@ -89,6 +90,13 @@ def test_b_fails_at_depth_2_from_three_quarters_of_the_hrank_on() -> None:
         assert (schedule(graph, PAIR, "hvlb-cc-b").failure is not None) is fails
 
 
+class ByDepth(HvlbCcB):
+    """(B) with 1 / depth, the paper's comparison in experiment 4 (section 5.6)."""
+
+    def order(self, instance: Instance, ranks: Ranks) -> Order:
+        return by_priority(priorities_b(ranks, depth_power=1))
+
+
 def test_a_fails_earlier_than_b() -> None:
     """1 against 2 successors at depth 1 are enough for (A), HSV_CC and (B) by depth are not far
     behind."""
@@ -96,7 +104,7 @@ def test_a_fails_earlier_than_b() -> None:
     for name in ("hvlb-cc-a", "hsv-cc"):
         assert schedule(graph, PAIR, name).failure is not None
     assert schedule(graph, PAIR, "hvlb-cc-b").failure is None
-    by_depth = HvlbCcBDepth().run(Instance(graph_of(FORK_OF_5, {2: 100}), PAIR), FixedAlpha(0))
+    by_depth = ByDepth().run(Instance(graph_of(FORK_OF_5, {2: 100}), PAIR), FixedAlpha(0))
     assert by_depth.failure is not None
 
 

@@ -34,7 +34,7 @@ from headway.experiments.collision.application import check_streams
 from headway.experiments.collision.fleet import DrivenFleet, driven_fleet
 from headway.model.plan import Plan
 from headway.report.fleet_chart import fleet_svg
-from headway.report.tables import fleet_tables
+from headway.report.tables import run_tables
 from headway.runtime.run_folder import RunFolder
 from headway.schedule.online import policy_named
 from headway.spark.session.spark_session import check_master, owned_session, parse_options
@@ -189,11 +189,11 @@ def _beside(query: Path) -> Path:
 
 def _explained(title: str, run: FleetRun, output: Path) -> Iterator[RenderableType]:
     yield heading(title)
-    yield table(fleet_tables.outputs(run))
-    yield table(fleet_tables.worst(run))
-    yield sentence(fleet_tables.verdict(run))
+    yield table(run_tables.fleet_outputs(run))
+    yield table(run_tables.fleet_worst(run))
+    yield sentence(run_tables.fleet_verdict(run))
     if run.met:
-        yield sentence(fleet_tables.met(run))
+        yield sentence(run_tables.fleet_met(run))
     rate = run.vehicles / run.seconds if run.seconds else 0
     yield f"{run.vehicles:,} vehicles in {run.seconds:.1f} s: {rate:,.1f} a second"
     yield from run.notes

@@ -293,9 +293,9 @@ def _explained(
     name, on = prepared.plan.query.name, prepared.plan.vehicle.name
     yield heading(f"{name} on {on}, {data['policy']}, {data['clock']} time, {data['costs']} costs")
     summary = totals.summary
-    yield table(run_tables.outputs(summary))
+    yield table(run_tables.outputs(summary.outputs))
     yield table(run_tables.counts(totals.by_vehicle, summary))
-    yield sentence(run_tables.verdict(summary, totals.hard_misses))
+    yield sentence(run_tables.verdict(summary))
     yield f"wrote {output}"
 
 

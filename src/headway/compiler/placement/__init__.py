@@ -1,13 +1,14 @@
 """Operator placement on the architectural graph (AEDSMS section 5.5) as a mixed-integer program.
 
-``problem`` draws the problem from a compilation, ``integer_program`` makes a program of it,
-``solve`` runs it, ``local_search`` betters an answer, ``explain`` says why there is none.
+``placement_problem`` draws the problem from a compilation, ``integer_program`` makes a program of
+it, ``placement_solver`` runs it, ``local_search`` betters an answer, ``explain_placement`` says why
+there is none.
 """
 
 from __future__ import annotations
 
 from headway.compiler.placement.placement_problem import PlacementProblem, problem_of
-from headway.compiler.placement.solve_placement import (
+from headway.compiler.placement.placement_solver import (
     PlacementOptions,
     PlacementResult,
     solve_placement,

@@ -179,14 +179,6 @@ class Replay:
     """µs after which an estimate is no longer shown"""
 
 
-def no_estimates() -> ReplayEstimates:
-    """Of a run in which nothing was known."""
-    times, numbers = np.zeros(0, np.int64), np.zeros(0, np.float64)
-    return ReplayEstimates(
-        times, times, times, numbers, numbers, numbers, numbers, numbers, numbers, numbers, times
-    )
-
-
 # ---------------------------------------------------------------- whether the parts fit together
 
 

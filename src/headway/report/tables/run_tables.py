@@ -1,4 +1,4 @@
-"""A run's numbers as tables, for people."""
+"""Runs as tables and sentences, for people: in the vehicle, on Spark, and of a whole fleet."""
 
 from __future__ import annotations
 
@@ -7,33 +7,56 @@ from collections.abc import Sequence
 from headway.model.quantities import format_duration, milliseconds
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table, percent, sign
 from headway.runtime.results import OutputSummary, Summary
+from headway.spark.spark_results import FleetRun, OutputProgress, SparkOutput, SparkRun
 
 Runs = Sequence[tuple[str | None, Summary]]
 
 
-def outputs(summary: Summary) -> Table:
+# ---------------------------------------------------------------- what all runs have
+
+
+def outputs(found: Sequence[OutputSummary], title: str = "Outputs") -> Table:
     """Latencies, from sensing to output, against the deadline."""
     rows = [
         [
-            output.output,
-            "hard" if output.hard else "soft",
-            f"{output.tuples:,}",
-            *_latencies(output),
-            format_duration(output.deadline),
-            f"{output.misses:,}",
-            percent(output.miss_ratio) if output.tuples else NONE,
-            sign(not output.misses),
+            *_named(one),
+            *_latencies(one, one.tuples),
+            format_duration(one.deadline),
+            f"{one.misses:,}",
+            percent(one.miss_ratio) if one.tuples else NONE,
+            sign(not one.misses),
         ]
-        for output in summary.outputs
+        for one in found
     ]
     headers = ["Output", "Kind", "Tuples", "Median (ms)", "99 % (ms)", "Max (ms)"]
     headers += ["Deadline", "Missed", "Ratio", "Kept"]
-    return Table(title="Outputs", headers=headers, rows=rows, numeric=(2, 3, 4, 5, 6, 7, 8))
+    return Table(title=title, headers=headers, rows=rows, numeric=tuple(range(2, 9)))
 
 
-def _latencies(output: OutputSummary) -> list[str]:
+def _named(output: OutputSummary) -> list[str]:
+    return [output.output, "hard" if output.hard else "soft", f"{output.tuples:,}"]
+
+
+def _latencies(output: OutputSummary, counted: int) -> list[str]:
     times = (output.latency_median, output.latency_99, output.latency_max)
-    return [milliseconds(time) if output.tuples else NONE for time in times]
+    return [milliseconds(time) if counted else NONE for time in times]
+
+
+def _deadlines(found: Sequence[OutputSummary], instead: str = "", where: str = "") -> str:
+    """How deadlines were kept, in one line; ``instead`` is what else to say where no hard one was
+    missed."""
+    hard = [one.output for one in found if one.hard and one.misses]
+    missed = sum(one.misses for one in found)
+    if hard:
+        return f"{BROKEN} Deadlines of hard outputs were missed: {', '.join(hard)}."
+    if instead:
+        return instead
+    if missed:
+        return f"{KEPT} No hard deadline was missed; {missed:,} of soft outputs were."
+    return f"{KEPT} No deadline was missed{where}."
+
+
+# ---------------------------------------------------------------- in the vehicle
 
 
 def counts(runs: Runs, total: Summary) -> Table:
@@ -64,14 +87,117 @@ def counts(runs: Runs, total: Summary) -> Table:
     return Table(title="Counts", headers=headers, rows=rows, numeric=tuple(range(1, 10)))
 
 
-def verdict(summary: Summary, hard_misses: Sequence[str]) -> str:
+def verdict(summary: Summary) -> str:
     """The run in one line."""
-    if hard_misses:
-        which = ", ".join(hard_misses)
-        return f"{BROKEN} Deadlines of hard outputs were missed: {which}."
-    if summary.refused:
-        return f"{BROKEN} {summary.refused:,} jobs of hard outputs were not admitted."
-    missed = sum(output.misses for output in summary.outputs)
-    if missed:
-        return f"{KEPT} No hard deadline was missed; {missed:,} of soft outputs were."
-    return f"{KEPT} No deadline was missed."
+    refused = f"{BROKEN} {summary.refused:,} jobs of hard outputs were not admitted."
+    return _deadlines(summary.outputs, instead=refused if summary.refused else "")
+
+
+# ---------------------------------------------------------------- on Spark
+
+
+def spark_outputs(found: Sequence[SparkOutput]) -> Table:
+    """Latencies and misses of the tuples that could have been in time."""
+    rows = [
+        [
+            *_named(one),
+            f"{one.replayed:,}",
+            *_latencies(one, one.judged),
+            format_duration(one.deadline),
+            f"{one.misses:,}" if one.judged else NONE,
+            percent(one.miss_ratio) if one.judged else NONE,
+            sign(not one.misses) if one.judged else NONE,
+        ]
+        for one in found
+    ]
+    headers = ["Output", "Kind", "Tuples", "Replayed", "Median (ms)", "99 % (ms)", "Max (ms)"]
+    headers += ["Deadline", "Missed", "Ratio", "Kept"]
+    return Table(title="Outputs", headers=headers, rows=rows, numeric=tuple(range(2, 10)))
+
+
+def spark_progress(found: Sequence[OutputProgress], elapsed: float) -> Table:
+    """Where the outputs of a live query stand."""
+    rows = [
+        [
+            one.output,
+            "hard" if one.hard else "soft",
+            f"{one.batches:,}",
+            f"{one.rows_per_second:,.0f}",
+            NONE if one.batch_ms is None else f"{one.batch_ms:,} ms",
+            NONE if one.lag_s is None else _lag(one.lag_s),
+            f"{one.tuples:,}",
+            f"{one.misses:,} of {one.judged:,}" if one.judged else NONE,
+        ]
+        for one in found
+    ]
+    headers = ["Output", "Kind", "Batches", "Rows/s", "Batch time", "Lag", "Tuples", "Missed"]
+    title = f"live for {elapsed:,.0f} s; Ctrl-C stops"
+    return Table(title=title, headers=headers, rows=rows, numeric=tuple(range(2, 8)))
+
+
+def _lag(seconds: float) -> str:
+    """A recording may be years old."""
+    days = seconds / 86_400
+    return f"{days:,.0f} days" if days >= 2 else f"{seconds:,.1f} s"
+
+
+def spark_side(run: SparkRun) -> Table:
+    """What left its way, and where."""
+    rows = [[one.where, one.kind, f"{one.tuples:,}"] for one in run.side]
+    headers = ["Source or operator", "Kind", "Tuples"]
+    return Table(title="Left their way", headers=headers, rows=rows, numeric=(2,))
+
+
+def spark_verdict(run: SparkRun) -> str:
+    """The run in one line."""
+    replay = f"{KEPT} A replay: all deadlines had passed before the run began, so none is judged."
+    return _deadlines(run.outputs, instead=replay if run.replayed else "")
+
+
+def spark_speed(run: SparkRun) -> str:
+    """How long it took, and how fast that is where the input's size is known."""
+    text = f"{sum(output.tuples for output in run.outputs):,} tuples out in {run.seconds:.1f} s"
+    if run.rows_in is not None and run.seconds > 0:
+        text = f"{run.rows_in:,} tuples in, {text}: {run.rows_in / run.seconds:,.0f} a second"
+    if run.batches is not None:
+        text += f", {run.batches:,} micro-batches"
+    return f"{text}, {run.restarts} restarts" if run.restarts else text
+
+
+# ---------------------------------------------------------------- a fleet
+
+
+def fleet_outputs(run: FleetRun) -> Table:
+    return outputs(run.outputs, "Outputs of the fleet")
+
+
+def fleet_worst(run: FleetRun) -> Table:
+    """The vehicles that did worst, for each output."""
+    rows = [
+        [
+            output.output,
+            one.vehicle or NONE,
+            f"{one.tuples:,}",
+            f"{one.misses:,}",
+            milliseconds(one.latency_99),
+            milliseconds(one.latency_max),
+        ]
+        for output in run.outputs
+        for one in run.worst(output.output)
+    ]
+    headers = ["Output", "Vehicle", "Tuples", "Missed", "99 % (ms)", "Max (ms)"]
+    return Table(title="Worst vehicles", headers=headers, rows=rows, numeric=(2, 3, 4, 5))
+
+
+def fleet_met(run: FleetRun) -> str:
+    """How it went with the cars on collision course."""
+    met = f"{run.met:,} cars were on collision course with a vehicle of the fleet"
+    if run.crashes:
+        share = percent(run.crashes / run.met)
+        return f"{BROKEN} {met}; {run.crashes:,} ({share}) were noticed too late to stop."
+    return f"{KEPT} {met}; all were noticed in time to stop."
+
+
+def fleet_verdict(run: FleetRun) -> str:
+    """The run in one line."""
+    return _deadlines(run.outputs, where=f" in {run.vehicles:,} vehicles")

@@ -93,11 +93,6 @@ class SplitCapacity(Ledger, ABC):
         """A soft reservation has ended."""
         self.soft_left += held
 
-    @property
-    def outstanding(self) -> int:
-        """Reservations of jobs that have completed before their deadline."""
-        return sum(held for _, held, _ in self._returns)
-
     def _count(self, peak: int) -> None:
         self._peaks += peak
         self.overloaded = self._peaks + self.overhead > FULL

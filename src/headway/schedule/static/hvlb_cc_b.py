@@ -25,14 +25,3 @@ class HvlbCcB(ValueScheduler):
 
     def order(self, instance: Instance, ranks: Ranks) -> Order:
         return by_priority(priorities_b(ranks))
-
-
-class HvlbCcBDepth(HvlbCcB):
-    """(B) with 1 / depth, the paper's comparison in experiment 4. Not registered."""
-
-    name = "hvlb-cc-b-depth"
-    summary = "load balance over α, queue by hrank · outd / depth"
-    paper = "HVLB_CC, section 5.6"
-
-    def order(self, instance: Instance, ranks: Ranks) -> Order:
-        return by_priority(priorities_b(ranks, depth_power=1))

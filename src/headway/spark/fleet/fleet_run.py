@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,9 +16,11 @@ from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Schema
+from headway.runtime.results import OutputSummary
 from headway.runtime.run_folder import RunFolder
 from headway.runtime.totals import COUNTS
 from headway.runtime.writing import free_name
+from headway.spark.accounting import added_names, measured_numbers, measures
 from headway.spark.fleet.twins import (
     COMPLETED,
     COUNTED,
@@ -37,10 +38,9 @@ from headway.spark.lowering.given_sources import as_source
 from headway.spark.session.spark_failures import translated
 from headway.spark.sources.checked_files import FOLDER, Quarantine, notes
 from headway.spark.sources.recorded_files import read_batch
-from headway.spark.spark_results import FleetOutput, FleetRun, VehicleOutput
+from headway.spark.spark_results import FleetRun, VehicleOutput
 
 TASKS_PER_SLOT = 4
-ACCURACY = 1000
 _TRACE = (
     "kind string, start bigint, end bigint, node string, place string, what string, job bigint, "
     "first int, ran int, operators array<string>"
@@ -177,7 +177,7 @@ def row_schema(plan: Plan) -> StructType:
 
 def _write(
     rows: DataFrame, plan: Plan, folder: RunFolder, *, traced: bool
-) -> tuple[tuple[FleetOutput, ...], tuple[VehicleOutput, ...], dict[str, int], int]:
+) -> tuple[tuple[OutputSummary, ...], tuple[VehicleOutput, ...], dict[str, int], int]:
     schemas = dict(plan.schemas)
     outputs, worst = [], []
     counted = rows.where(F.col(KIND) == COUNTED).select(VEHICLE_COLUMN, "`#counts`.*")
@@ -186,15 +186,21 @@ def _write(
     for place, output in enumerate(plan.query.outputs):
         data = output_rows(rows, place, output, schemas[output.stream])
         data.write.parquet(str(folder.part(f"{output.name}.parquet")))
-        names = _added(schemas[output.stream])
-        measures = _measures(names)
-        total = data.agg(*measures).collect()[0].asDict()
-        hard = output.criticality is Criticality.HARD
-        due = output.deadline or 0
-        outputs.append(FleetOutput(output.name, hard, due, output.weight, **_numbers(total)))
+        names = added_names(schemas[output.stream])
+        wanted = measures(F.col(names["latency"]), F.col(names["missed"]))
+        total = data.agg(*wanted).collect()[0].asDict()
+        outputs.append(
+            OutputSummary(
+                output=output.name,
+                deadline=output.deadline or 0,
+                hard=output.criticality is Criticality.HARD,
+                weight=output.weight,
+                **measured_numbers(total),
+            )
+        )
         worst += [
-            VehicleOutput(row[VEHICLE_COLUMN], output.name, **_numbers(row.asDict()))
-            for row in data.groupBy(VEHICLE_COLUMN).agg(*measures).collect()
+            VehicleOutput(row[VEHICLE_COLUMN], output.name, **measured_numbers(row.asDict()))
+            for row in data.groupBy(VEHICLE_COLUMN).agg(*wanted).collect()
         ]
     counted.write.parquet(str(folder.part(f"{free_name('vehicles', taken)}.parquet")))
     if traced:
@@ -207,7 +213,7 @@ def _write(
 
 def output_rows(rows: DataFrame, place: int, output: Output, schema: Schema) -> DataFrame:
     """Like the vehicle engine's files: the row, deadline, completed, latency (ns), missed."""
-    struct, names = output_struct(place), _added(schema)
+    struct, names = output_struct(place), added_names(schema)
     columns: list[Column] = []
     for field in schema.columns:
         value = F.col(f"`{struct}`.`{field.name}`")
@@ -228,29 +234,3 @@ def output_rows(rows: DataFrame, place: int, output: Output, schema: Schema) -> 
         latency.alias(names["latency"]),
         (latency > F.lit(output.deadline or 0)).alias(names["missed"]),
     )
-
-
-def _added(schema: Schema) -> dict[str, str]:
-    added = ("deadline", "completed", "latency", "missed")
-    return {name: free_name(name, schema.names) for name in added}
-
-
-def _measures(names: dict[str, str]) -> list[Column]:
-    latency = F.col(names["latency"])
-    return [
-        F.count(F.lit(1)).alias("tuples"),
-        F.count_if(names["missed"]).alias("misses"),
-        F.percentile_approx(latency, [0.5, 0.99], ACCURACY).alias("percentiles"),
-        F.max(latency).alias("latency_max"),
-    ]
-
-
-def _numbers(measured: dict[str, Any]) -> dict[str, int]:
-    median, high = measured["percentiles"] or (0, 0)
-    return {
-        "tuples": measured["tuples"],
-        "misses": measured["misses"],
-        "latency_median": median,
-        "latency_99": high,
-        "latency_max": measured["latency_max"] or 0,
-    }
