@@ -13,12 +13,14 @@ from headway.runtime.iterating import Handover
 from headway.runtime.kernel import Arrival, Kernel
 from headway.runtime.operators.base import DropKind, Dropped, Row
 from headway.runtime.program import build_program
+from headway.runtime.reranking_kernel import RerankingKernel
 from headway.runtime.reserving.kernel import ReservingKernel
 from headway.runtime.results import OutputRecord, OutputTuple, SideOutput, Summary, records_of
 from headway.runtime.trace import Trace
 from headway.runtime.units import Program
 from headway.runtime.wires import Sink
-from headway.schedule.online import Policy, ReservationPolicy, engine_policy_named
+from headway.schedule.online import ENGINE_POLICIES, Policy, engine_policy_named
+from headway.schedule.online.policy import RerankingPolicy
 from headway.schedule.overload.plan_paths import check_nodes, task_sets_of
 
 OutputCallback = Callable[[str, Row, int], None]
@@ -76,7 +78,7 @@ class Engine:
         chosen = engine_policy_named(self.policy) if isinstance(self.policy, str) else self.policy
         self._policy = chosen
         self._program = build_program(self.plan, chosen, charged=self.charged)
-        self._reserves = isinstance(chosen, ReservationPolicy) and chosen.guarded and self.charged
+        self._reserves = chosen.guarded and self.charged
         if self._reserves:
             check_nodes(task_sets_of(self.plan))
 
@@ -86,8 +88,7 @@ class Engine:
         side = SideOutput()
         trace = Trace(kept=self.keep_trace)
         plain = self.keep_outputs and self.on_output is None and not self.keep_trace
-        kind = ReservingKernel if self._reserves else Kernel
-        kernel = kind(
+        kernel = self._kernel_kind()(
             self.plan,
             self._program,
             self._policy,
@@ -101,13 +102,19 @@ class Engine:
         kernel.run(arrivals)
         return RunResult(outputs, side, trace, kernel)
 
+    def _kernel_kind(self) -> type[Kernel]:
+        if self._reserves:
+            return ReservingKernel
+        return RerankingKernel if isinstance(self._policy, RerankingPolicy) else Kernel
+
     def _batch_budget(self) -> int:
         if not self.batching:
             return 0
-        if self._policy.name != "s-edf":
+        if not self._policy.batches:
+            able = " or ".join(name for name, one in ENGINE_POLICIES.items() if one.batches)
             raise InputError(
                 Problem(
-                    "batches need the policy s-edf",
+                    f"batches need the policy {able}",
                     got=self._policy.name,
                     want="use that policy or no batches",
                 )

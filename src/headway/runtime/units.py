@@ -18,7 +18,13 @@ from headway.runtime.operators.custom import CustomOperator
 from headway.runtime.operators.fused import Fused
 from headway.runtime.operators.gather import Gathering
 from headway.runtime.static_order import StaticOrder
-from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
+from headway.schedule.online.policy import (
+    KeyFunction,
+    Policy,
+    RankFunction,
+    RerankingPolicy,
+    UnitFacts,
+)
 
 FREE = Cost(0)
 
@@ -56,6 +62,8 @@ class Unit:
     costs: tuple[int, ...]
     key: KeyFunction
     head: Operator
+    rank: RankFunction | None = None
+    """in place of ``key`` where the policy ranks jobs again"""
     gathering: Gathering | None = None
     custom: CustomOperator | None = None
     base_cost: int = 0
@@ -199,6 +207,7 @@ def _unit(
         position += count
     facts = UnitFacts(
         deadline=task.relative_deadline,
+        cost=sum(costs),
         period=_period(task, graph),
         rank=order.rank[task.name],
         position=order.position[task.name],
@@ -206,6 +215,8 @@ def _unit(
         capacity=order.capacity[task.name],
     )
     unit = Unit(index, task, task.node, steps, costs, policy.key(facts), head)
+    if isinstance(policy, RerankingPolicy):
+        unit.rank = policy.rank(facts)
     if isinstance(head, UserDefined | Fusion) and head.timeout is not None:
         custom = stateful[head.name]
         assert isinstance(custom, CustomOperator)

@@ -20,11 +20,12 @@ from headway.runtime.core import Core
 from headway.runtime.happenings import NEVER, Arrival
 from headway.runtime.keeping_up import KeepingUp
 from headway.runtime.operators.base import Dropped, Row
+from headway.runtime.reranking import CountedSlots, rank_of, rerank
 from headway.runtime.trace import EventKind, Trace
 from headway.runtime.units import Flight, Program, Unit
 from headway.runtime.wall_jobs import Job, receivers
 from headway.runtime.wires import Sink, Wire
-from headway.schedule.online.policy import Policy
+from headway.schedule.online.policy import Policy, RerankingPolicy
 
 ENDED = NEVER >> 1
 """a watermark beyond this: nothing comes any more"""
@@ -58,6 +59,8 @@ class WallKernel(Core):
         self.keeping_up = keeping_up
         self.live = live
         self._preemptive = policy.preemptive
+        self._reranks = isinstance(policy, RerankingPolicy)
+        self._while_waiting = isinstance(policy, RerankingPolicy) and policy.while_waiting
         self._events: list[Timed] = []
         self._ready: list[Job] = []
         self._inbox: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
@@ -179,14 +182,23 @@ class WallKernel(Core):
         flight: Flight | None,
     ) -> None:  # fmt: skip
         self._number += 1
-        heappush(self._ready, Job(key, self._number, unit, port, row, root, late, given, flight))
+        job = Job(key, self._number, unit, port, row, root, late, given, flight)
+        heappush(self._ready, self._ranked(job))
+
+    def _ranked(self, job: Job) -> Job:
+        """The job with the key it has before its next operator."""
+        return job._replace(key=rank_of(job, self.now)) if self._reranks else job
 
     def _run_most_urgent(self) -> None:
+        if self._while_waiting:
+            rerank(self._ready, self.now)
         job = heappop(self._ready)
         self.decisions += 1
         slots, slot = job.slots, job.slot
         if slots is None:
             slots = self.slots(job.unit, job.port, job.row, job.root, job.late, job.given)
+            if self._reranks:
+                slots = CountedSlots(slots)
             slot = next(slots)
         else:
             self._note(EventKind.RESUME, job, self.now, self.now, 0, 0)
@@ -198,10 +210,13 @@ class WallKernel(Core):
             if slot is None:
                 break
             self._take_in()
+            job = self._ranked(job._replace(slots=slots, slot=slot))
+            if self._while_waiting and self._preemptive:
+                rerank(self._ready, self.now)
             if self._preemptive and self._ready and self._ready[0].key < job.key:
                 self.preemptions += 1
                 self._note(EventKind.PREEMPT, job, self.now, self.now, 0, 0)
-                heappush(self._ready, job._replace(slots=slots, slot=slot))
+                heappush(self._ready, job)
                 return
         self._jobs_since += 1
         if job.flight is not None:

@@ -1,65 +1,57 @@
-"""Run-time scheduling policies, one file each. A new one is a file here and an entry in
-``POLICIES``."""
+"""Run-time scheduling policies, one file each. A new one is a file here and a line in ``EVERY``;
+one of another package is an entry point of the group ``headway.policies``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 from headway.errors import InputError, Problem
-from headway.schedule.online.cbs import ConstantBandwidthServer
-from headway.schedule.online.er_edf import EnhancedReservationEdf
-from headway.schedule.online.fifo import FifoPlus
-from headway.schedule.online.mc import MinCostPlus
-from headway.schedule.online.op_edf import OperatorPathEdf
-from headway.schedule.online.pcs import PathCapacity
+from headway.extensions import ExtensionClasses
 from headway.schedule.online.policy import Policy, UnitFacts
-from headway.schedule.online.rate_monotonic import RateMonotonic
 from headway.schedule.online.reservation import ReservationPolicy
-from headway.schedule.online.rop_edf import (
-    PrintedReservedEdf1,
-    PrintedReservedEdf2,
-    ReservedEdf1,
-    ReservedEdf2,
+
+EVERY: ExtensionClasses[Policy] = ExtensionClasses(
+    "headway.policies",
+    what="policy",
+    base="headway.schedule.online.policy:Policy",
+    own={
+        "s-edf": "headway.schedule.online.s_edf:StreamEdf",
+        "s-edf-primitive": "headway.schedule.online.s_edf:PrimitiveStreamEdf",
+        "fifo+": "headway.schedule.online.fifo:FifoPlus",
+        "mc+": "headway.schedule.online.mc:MinCostPlus",
+        "pcs": "headway.schedule.online.pcs:PathCapacity",
+        "least-laxity": "headway.schedule.online.least_laxity:LeastLaxity",
+        "static": "headway.schedule.online.static_schedule:StaticSchedule",
+        "op-edf": "headway.schedule.online.op_edf:OperatorPathEdf",
+        "er-edf": "headway.schedule.online.er_edf:EnhancedReservationEdf",
+        "rop-edf-1": "headway.schedule.online.rop_edf:ReservedEdf1",
+        "rop-edf-2": "headway.schedule.online.rop_edf:ReservedEdf2",
+        "cbs": "headway.schedule.online.cbs:ConstantBandwidthServer",
+        "rate-monotonic": "headway.schedule.online.rate_monotonic:RateMonotonic",
+        "rop-edf-1-paper": "headway.schedule.online.rop_edf:PrintedReservedEdf1",
+        "rop-edf-2-paper": "headway.schedule.online.rop_edf:PrintedReservedEdf2",
+    },
 )
-from headway.schedule.online.s_edf import PrimitiveStreamEdf, StreamEdf
-from headway.schedule.online.static_schedule import StaticSchedule
+"""all policies there are, by name"""
 
-POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy
-    for policy in (
-        StreamEdf,
-        PrimitiveStreamEdf,
-        FifoPlus,
-        MinCostPlus,
-        PathCapacity,
-        StaticSchedule,
-    )
-}
-
-OVERLOAD_POLICIES: dict[str, type[ReservationPolicy]] = {
-    policy.name: policy
-    for policy in (
-        OperatorPathEdf,
-        EnhancedReservationEdf,
-        ReservedEdf1,
-        ReservedEdf2,
-        ConstantBandwidthServer,
-        RateMonotonic,
-        PrintedReservedEdf1,
-        PrintedReservedEdf2,
-    )
-}
+POLICIES: Mapping[str, type[Policy]] = EVERY.where(
+    lambda policy: not issubclass(policy, ReservationPolicy)
+)
+"""policies of queries"""
+OVERLOAD_POLICIES = cast(
+    Mapping[str, type[ReservationPolicy]],
+    EVERY.where(lambda policy: issubclass(policy, ReservationPolicy)),
+)
 """policies of task sets under overload"""
 ALIASES = {"rop-edf": "rop-edf-1"}
 
 
-ENGINE_POLICIES: dict[str, type[Policy]] = {
-    **POLICIES,
-    **{name: policy for name, policy in OVERLOAD_POLICIES.items() if policy.in_engine},
-}
+ENGINE_POLICIES: Mapping[str, type[Policy]] = EVERY.where(lambda policy: policy.in_engine)
 """what the vehicle engine runs queries under, in virtual time"""
-UNRESERVED: dict[str, type[Policy]] = {
-    **POLICIES,
-    **{name: policy for name, policy in OVERLOAD_POLICIES.items() if not policy.guarded},
-}
+UNRESERVED: Mapping[str, type[Policy]] = EVERY.where(
+    lambda policy: policy.in_engine and not policy.guarded
+)
 """those of them that only order jobs: they need no virtual time"""
 
 
@@ -68,7 +60,8 @@ def policy_named(name: str) -> Policy:
     reserves processor time where it runs."""
     if name in UNRESERVED:
         return UNRESERVED[name]()
-    if ALIASES.get(name, name) in OVERLOAD_POLICIES:
+    found = EVERY.get(ALIASES.get(name, name))
+    if found is not None and found.guarded:
         raise InputError(
             Problem(
                 f"{name!r} reserves processor time, which needs virtual time and declared costs",
@@ -84,7 +77,7 @@ def engine_policy_named(name: str) -> Policy:
     found = ALIASES.get(name, name)
     if found in ENGINE_POLICIES:
         return ENGINE_POLICIES[found]()
-    if found in OVERLOAD_POLICIES:
+    if found in EVERY:
         want = "it is for task sets: see `headway loadtest`"
         raise InputError(Problem(f"the engine does not run {name!r}", want=want))
     known = ", ".join([*ENGINE_POLICIES, *ALIASES])
@@ -102,6 +95,7 @@ def overload_policy_named(name: str) -> ReservationPolicy:
 
 __all__ = [
     "ENGINE_POLICIES",
+    "EVERY",
     "OVERLOAD_POLICIES",
     "POLICIES",
     "Policy",

@@ -1,16 +1,21 @@
 """What a run-time scheduling policy is: a unit of scheduling and an order of ready jobs.
 
 A *unit* is what is scheduled as one: a train of operators or a single operator. A job is a unit
-with a tuple. The kernel always runs the ready job with the least key; equal keys go in order of
+with a tuple. The engine always runs the ready job with the least key; equal keys go in order of
 release. A preemptive policy is asked again after every operator, others only when a job has
-ended."""
+ended.
+
+The key of a :class:`Policy` is fixed when a job is released. That of a :class:`RerankingPolicy`
+depends on how far the job has come, and if it says so on the time. What a policy can do it says by
+the class variables here; nothing asks for its name.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 Key = Any
 """An int or a tuple of ints; smaller goes first. All keys of one policy are alike."""
@@ -25,6 +30,8 @@ class UnitFacts:
 
     deadline: int
     """relative deadline by EDF*, from the tuple's timestamp (ns)"""
+    cost: int
+    """declared processor time of one tuple that passes all of it, on its node (ns)"""
     period: int | None
     """shortest declared period of the sources before it (ns); none where one declares no rate"""
     rank: int
@@ -38,8 +45,30 @@ class UnitFacts:
     a unit before it"""
 
 
+class JobFacts(NamedTuple):
+    """What a policy may know of a job when it is asked for its rank. Times are in ns."""
+
+    timestamp: int
+    """of its tuple: when it was sensed"""
+    root: int
+    """arrival number of the tuple at its source"""
+    now: int
+    done: int
+    """declared time of its operators that have run"""
+    left: int
+    """declared time of those still to run, if its tuple passes them all"""
+
+
+RankFunction = Callable[[JobFacts], Key]
+
+
 class Policy(ABC):
-    """Subclass in a file of its own and register it in :mod:`headway.schedule.online`."""
+    """Subclass it in a file of its own, and either declare it in :mod:`headway.schedule.online` or,
+    from another package, as an entry point of the group ``headway.policies``.
+
+    ``name``, ``summary`` (what ``headway policies`` shows), ``paper``, ``fuse``, ``preemptive`` and
+    :meth:`key` must be given; what else it can do has a default. It is made without arguments.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -47,7 +76,48 @@ class Policy(ABC):
     fuse: ClassVar[bool]
     """schedules trains (True) or single operators (False)"""
     preemptive: ClassVar[bool]
+    """whether a more urgent job goes before the next operator of one that has begun"""
+    batches: ClassVar[bool] = False
+    """whether waiting tuples of a train may run as one batch (`--batching`). How long one may take
+    follows from the plan's promises, which are made for earliest deadline first over trains"""
+    guarded: ClassVar[bool] = False
+    """whether it reserves processor time: it needs virtual time and declared costs, and hard load
+    above capacity is refused before anything runs"""
+    in_engine: ClassVar[bool] = True
+    """whether the vehicle engine runs queries under it; if not, it is for task sets only"""
 
     @abstractmethod
     def key(self, unit: UnitFacts) -> KeyFunction:
         """How jobs of this unit are ordered among all ready jobs of the node."""
+
+
+class RerankingPolicy(Policy):
+    """A policy whose keys change: after each operator of a job, and if ``while_waiting`` with time.
+
+    :meth:`rank` takes the place of :meth:`key`. It must be a function of what it is given and of
+    nothing else, or a run is not the same twice. The engine asks
+
+    - when a job is released,
+    - after each operator, for the job that has run it,
+    - if ``while_waiting``, also for every waiting job whenever a core is free to choose and
+      whenever a preemptive policy may preempt.
+
+    Operators are not interrupted, so these are all the instants at which an order can have an
+    effect: a rank that changes in between needs no timer. Asking costs time for each waiting job,
+    so a policy whose waiting jobs keep their order among each other leaves ``while_waiting`` off.
+
+    A job gives way only to one with a smaller key; of equal ones it goes on, and among waiting ones
+    the earlier released goes first. So at most one preemption follows an operator.
+    """
+
+    while_waiting: ClassVar[bool] = False
+    """whether the order of waiting jobs depends on the time"""
+
+    @abstractmethod
+    def rank(self, unit: UnitFacts) -> RankFunction:
+        """How jobs of this unit are ordered now."""
+
+    def key(self, unit: UnitFacts) -> KeyFunction:
+        """The rank of a job that was sensed just now."""
+        rank, cost = self.rank(unit), unit.cost
+        return lambda timestamp, root: rank(JobFacts(timestamp, root, timestamp, 0, cost))

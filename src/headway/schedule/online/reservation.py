@@ -133,9 +133,6 @@ class ReservationPolicy(Policy):
     fuse: ClassVar[bool] = True
     preemptive: ClassVar[bool] = True
     guarded: ClassVar[bool] = True
-    """hard load above capacity is refused before anything runs"""
-    in_engine: ClassVar[bool] = True
-    """whether the vehicle engine runs queries under it"""
     features: ClassVar[tuple[bool, bool, bool, bool]]
     """the paper's table 6: a hard guarantee below overload, in overload, tasks with several
     deadlines, requested utilisation over 100 %"""
