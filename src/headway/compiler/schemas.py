@@ -8,7 +8,7 @@ raises :class:`headway.errors.InputError` whose problems are told from the opera
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from headway.errors import InputError, Problem, QueryError
 from headway.expressions import NUMERIC, Scope, Typed, check
 from headway.expressions.tree import ColumnRef, Literal
 from headway.model.expression import Column, Expression
+from headway.model.operator_kinds import kind_of, resolve
 from headway.model.operators import Aggregate, Filter, Fusion, Join, Map, Union, UserDefined
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, DataType, Field, Schema
@@ -222,44 +223,36 @@ def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema
 _IMPLEMENTATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-def infer_custom(operator: UserDefined | Fusion, inputs: Mapping[str, Schema]) -> Schema:
-    problems: list[Problem] = []
-    if not _IMPLEMENTATION.fullmatch(operator.implementation):
-        problems.append(
-            Problem(
-                "not the place of a class",
-                at="implementation",
-                got=repr(operator.implementation),
-                want="write 'package.module:Class'",
-            )
-        )
-    if isinstance(operator, Fusion):
-        for what, column in (("object", operator.object_key), ("sensor", operator.sensor_key)):
-            for port, schema in inputs.items():
-                if column is not None and schema.find(column) is None:
-                    problems.append(Problem(f"input {port!r} has no column {column!r}", at=what))
-        if min(operator.front, operator.rear) < 0:
-            problems.append(Problem("a window must not be negative", at="front"))
+def infer_udo(operator: UserDefined, inputs: Mapping[str, Schema]) -> Schema:
+    if problems := list(_class_problems(operator)):
+        raise QueryError(problems)
+    return operator.schema
+
+
+def infer_fusion(operator: Fusion, inputs: Mapping[str, Schema]) -> Schema:
+    problems = list(_class_problems(operator))
+    for what, column in (("object", operator.object_key), ("sensor", operator.sensor_key)):
+        for port, schema in inputs.items():
+            if column is not None and schema.find(column) is None:
+                problems.append(Problem(f"input {port!r} has no column {column!r}", at=what))
+    if min(operator.front, operator.rear) < 0:
+        problems.append(Problem("a window must not be negative", at="front"))
     if problems:
         raise QueryError(problems)
     return operator.schema
 
 
+def _class_problems(operator: UserDefined | Fusion) -> Iterator[Problem]:
+    if not _IMPLEMENTATION.fullmatch(operator.implementation):
+        yield Problem(
+            "not the place of a class",
+            at="implementation",
+            got=repr(operator.implementation),
+            want="write 'package.module:Class'",
+        )
+
+
 # ---------------------------------------------------------------- the pass
-
-
-Infer = Callable[[Any, Mapping[str, Schema]], Schema]
-"""(operator, schemas of its inputs by port) -> schema of its output"""
-
-INFER: dict[str, Infer] = {
-    "filter": infer_filter,
-    "map": infer_map,
-    "union": infer_union,
-    "join": infer_join,
-    "aggregate": infer_aggregate,
-    "udo": infer_custom,
-    "fusion": infer_custom,
-}
 
 
 def infer(compilation: Compilation) -> Compilation:
@@ -281,7 +274,7 @@ def infer(compilation: Compilation) -> Compilation:
             continue
         inputs = {port.port: schemas[port.stream] for port in operator.inputs}
         try:
-            schemas[name] = INFER[operator.kind](operator, inputs)
+            schemas[name] = resolve(kind_of(operator).infer)(operator, inputs)
         except InputError as error:
             problems += [p.within(compilation.origins[name]) for p in error.problems]
     for ported in compilation.port_checks:

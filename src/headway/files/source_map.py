@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from headway.errors import FileError, InputError, Place, Problem
 from headway.files.forms import TAG, Form
-from headway.files.operator_forms import FORMS
+from headway.files.step_forms import FORMS
 from headway.files.yaml_tree import Document, Mapping, Node, Scalar, Sequence, index_in_text, plain
 from headway.model.operators import ONLY_PORT
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from headway.errors import FileError, Place, Problem, QueryError
 from headway.model.expression import PythonCall
+from headway.model.operator_kinds import VEHICLE, kind_of, module_of
 from headway.model.plan import Plan
 from headway.runtime.bundle_main import MAIN
 from headway.runtime.distributed.deployment import DEPLOYMENT, FIRST_PORT, deployment_of
@@ -27,10 +28,6 @@ from headway.runtime.modules import OWN, Modules, modules_of
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 _COMMAND = "headway.runtime.distributed.command"
-_OF_KIND = {
-    "join": "headway.runtime.operators.join",
-    "aggregate": "headway.runtime.operators.aggregate",
-}
 _READING = "headway.sources.recordings"
 _WRITING = "headway.sources.parquet_file"
 
@@ -90,7 +87,7 @@ def write_build(
 
 def _executable(part: NodeSlice) -> Executable:
     needed = {_COMMAND, part.policy.partition(":")[0]}
-    needed |= {_OF_KIND[o.kind] for o in part.plan.query.operators if o.kind in _OF_KIND}
+    needed |= set(operator_modules(part.plan))
     needed |= set(user_modules(part.plan))
     start = modules_of(needed)
     _check_users(part, start)
@@ -136,6 +133,15 @@ def _archive(entries: dict[str, bytes]) -> bytes:
             info.external_attr = 0o644 << 16
             archive.writestr(info, entries[name])
     return buffer.getvalue()
+
+
+def operator_modules(plan: Plan) -> Iterator[str]:
+    """The modules of the node's operators: what they are, and what runs them."""
+    for operator in plan.query.operators:
+        kind = kind_of(operator)
+        for reference in (kind.model, kind.reference(VEHICLE)):
+            if reference is not None:
+                yield module_of(reference)
 
 
 def user_modules(plan: Plan) -> Iterator[str]:
