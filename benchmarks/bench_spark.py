@@ -112,11 +112,11 @@ def by_hand(spark: SparkSession, recording: Path, output: Path) -> None:
 
 def by_headway(spark: SparkSession, plan: Plan, recording: Path, output: Path) -> None:
     from headway.runtime.run_folder import RunFolder
-    from headway.spark.batch.batch_run import run_batch
-    from headway.spark.batch.batch_sinks import Sink
+    from headway.spark.batch.batch_run import Batch
+    from headway.spark.sources.recorded_files import Inputs
 
     with RunFolder(output) as folder:
-        run_batch(spark, plan, recording, folder, Sink())
+        Batch(spark, plan, Inputs(recording), folder).run()
 
 
 def timed(run: Callable[[], None]) -> float:

@@ -37,7 +37,7 @@ from headway.spark.session.spark_submit import ship
 from headway.spark.spark_results import SparkRun
 
 if TYPE_CHECKING:
-    from headway.spark.batch.batch_sinks import Sink
+    from headway.spark.batch.batch_sinks import OnRows, Sink
     from headway.spark.sources.recorded_files import Inputs
     from headway.spark.stream.stream_run import StreamRun
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 EVERY_S = 0.5
 OnOutput = Callable[[str], None]
-OnRows = Callable[[str, list[dict[str, object]]], None]
 
 
 def say_starting(*, shown: bool) -> None:

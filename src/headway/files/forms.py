@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -34,6 +34,7 @@ from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.quantities import DURATION_FORM, Cost, Rate, format_duration, parse_duration
 from headway.model.schema import FIELD_FORM, NAME, NAME_FORM, Schema, parse_field, schema
 
+T = TypeVar("T")
 TAG = "form:"
 
 
@@ -168,6 +169,20 @@ def _matching(pattern: str, what: str, want: str) -> Callable[[str], str]:
     return check
 
 
+def _read_by(parse: Callable[[str], T], what: str, form: str) -> Callable[[Any], T]:
+    """Text that ``parse`` can read; it raises ValueError where it cannot."""
+
+    def read(value: Any) -> T:
+        if isinstance(value, str):
+            try:
+                return parse(value)
+            except ValueError:
+                pass
+        raise refusal(what, f"write {form}")
+
+    return read
+
+
 _STREAM = rf"{NAME.pattern}(\.{NAME.pattern}){{0,7}}"
 _IMPORT = r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*"
 _QUANTITY = r"\d{1,12}(\.\d{1,9})?"
@@ -236,18 +251,9 @@ def format_rate(count: int, period: int) -> str:
     return f"{count} per {format_duration(period)}"
 
 
-def _rate(value: Any) -> Rate:
-    if isinstance(value, str):
-        try:
-            return parse_rate(value)
-        except ValueError:
-            pass
-    raise refusal("not a rate", f"write {RATE_FORM}")
-
-
 RateText = Annotated[
     Rate,
-    BeforeValidator(_rate),
+    BeforeValidator(_read_by(parse_rate, "not a rate", RATE_FORM)),
     WithJsonSchema({"type": "string", "pattern": r"^\s*\d{1,9}\s+per\s+.*$"}),
 ]
 
@@ -271,32 +277,20 @@ def format_bit_rate(bits: int) -> str:
     return f"{bits // _BIT_UNITS[unit]} {unit}"
 
 
-def _bit_rate(value: Any) -> int:
-    if isinstance(value, str):
-        try:
-            return parse_bit_rate(value)
-        except ValueError:
-            pass
-    raise refusal("not a bit rate", f"write {BIT_RATE_FORM}")
-
-
 BitRate = Annotated[
     int,
-    BeforeValidator(_bit_rate),
+    BeforeValidator(_read_by(parse_bit_rate, "not a bit rate", BIT_RATE_FORM)),
     WithJsonSchema({"type": "string", "pattern": rf"^{_BITS.pattern}$"}),
 ]
 
 
-def _column_type(value: Any) -> str:
-    if isinstance(value, str):
-        try:
-            return parse_field("column", value).describe()
-        except ValueError:
-            pass
-    raise refusal("not the type of a column", f"write {FIELD_FORM}")
+def _column_type(text: str) -> str:
+    return parse_field("column", text).describe()
 
 
-ColumnType = Annotated[str, BeforeValidator(_column_type)]
+ColumnType = Annotated[
+    str, BeforeValidator(_read_by(_column_type, "not the type of a column", FIELD_FORM))
+]
 Columns = Annotated[dict[Name, ColumnType], Field(description="the columns and their types")]
 
 

@@ -122,6 +122,8 @@ class OperatorForm(StepForm):
 class SingleInputForm(OperatorForm):
     """An operator that reads one stream."""
 
+    places: ClassVar[Mapping[str, str]] = {"inputs.input": "from", "inputs": "from"}
+
     stream: StreamName = Field(alias="from", description="the stream it reads")
 
     @property
@@ -160,11 +162,7 @@ class FilterForm(SingleInputForm):
 
     key = "filter"
     model = Filter
-    places: ClassVar[Mapping[str, str]] = {
-        "where": "filter",
-        "inputs.input": "from",
-        "inputs": "from",
-    }
+    places: ClassVar[Mapping[str, str]] = {"where": "filter", **SingleInputForm.places}
 
     filter: ExpressionChoice = Field(description="the condition, in SQL or as a Python function")
 
@@ -190,11 +188,7 @@ class MapForm(SingleInputForm):
 
     key = "map"
     model = Map
-    places: ClassVar[Mapping[str, str]] = {
-        "columns": "map",
-        "inputs.input": "from",
-        "inputs": "from",
-    }
+    places: ClassVar[Mapping[str, str]] = {"columns": "map", **SingleInputForm.places}
 
     map: ColumnsChoice = Field(description="the output's columns, each an expression")
 
@@ -215,11 +209,7 @@ class SetForm(SingleInputForm):
 
     key = "set"
     model = Map
-    places: ClassVar[Mapping[str, str]] = {
-        "columns": "set",
-        "inputs.input": "from",
-        "inputs": "from",
-    }
+    places: ClassVar[Mapping[str, str]] = {"columns": "set", **SingleInputForm.places}
 
     columns: ColumnsChoice = Field(
         alias="set", description="the columns to add or replace, each an expression"
@@ -345,11 +335,7 @@ class AggregateForm(SingleInputForm):
 
     key = "aggregate"
     model = Aggregate
-    places: ClassVar[Mapping[str, str]] = {
-        "columns": "aggregate",
-        "inputs.input": "from",
-        "inputs": "from",
-    }
+    places: ClassVar[Mapping[str, str]] = {"columns": "aggregate", **SingleInputForm.places}
 
     aggregate: ColumnsChoice = Field(
         description="the output's columns after the keys, each with an aggregate such as avg(v)"

@@ -15,9 +15,18 @@ from math import ceil, floor, log10
 
 from headway.model.static_network import ProcessorNetwork, Schedule
 from headway.report.html import escaped, page, section_table
-from headway.report.plan.plan_picture import FONT
 from headway.report.plan.plan_tables import Table
-from headway.report.svg import element, fit, group, label, number, rect, tooltip, width_of
+from headway.report.svg import (
+    element,
+    fit,
+    group,
+    label,
+    number,
+    picture_css,
+    rect,
+    tooltip,
+    width_of,
+)
 
 # ---------------------------------------------------------------- colours and script
 
@@ -58,17 +67,7 @@ def colour_class(index: int) -> str:
 def chart_css() -> str:
     """Rules that hold inside the chart only."""
     colours = {f".c{i}": f"fill:hsl({hue} 72% 78%)" for i, hue in enumerate(_HUES)}
-    return (
-        f".{CHART_CLASS}{{font-family:{FONT}}}"
-        + _rules(_LIGHT | colours)
-        + "@media screen and (prefers-color-scheme:dark){"
-        + _rules(_DARK)
-        + "}"
-    )
-
-
-def _rules(style: dict[str, str]) -> str:
-    return "".join(f".{CHART_CLASS} {name}{{{rule}}}" for name, rule in style.items())
+    return picture_css(CHART_CLASS, _LIGHT | colours, _DARK)
 
 
 CONTROLS_CSS = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from itertools import pairwise
@@ -71,6 +71,27 @@ def _unprintable(character: str) -> bool:
         or unicodedata.bidirectional(character) in ("LRE", "RLE", "LRO", "RLO", "PDF")
         or unicodedata.bidirectional(character) in ("LRI", "RLI", "FSI", "PDI")
     )
+
+
+# ---------------------------------------------------------------- style
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+
+
+def picture_css(class_: str, light: Mapping[str, str], dark: Mapping[str, str]) -> str:
+    """Selector -> rule as a style sheet that holds inside pictures of the class only, so that they
+    can stand in a page. Plain rules, no variables: they work in every viewer."""
+    return (
+        f".{class_}{{font-family:{FONT}}}"
+        + _rules(class_, light)
+        + "@media screen and (prefers-color-scheme:dark){"
+        + _rules(class_, dark)
+        + "}"
+    )
+
+
+def _rules(class_: str, style: Mapping[str, str]) -> str:
+    return "".join(f".{class_} {selector}{{{rule}}}" for selector, rule in style.items())
 
 
 # ---------------------------------------------------------------- elements

@@ -17,6 +17,7 @@ from headway.sources.source_records import (
     ARRIVAL_FIELD,
     VEHICLE_FIELD,
     Record,
+    not_fitting,
     unknown_arrival,
     unreadable,
     wanted_fields,
@@ -34,7 +35,7 @@ ARROW_TYPES = {
     DataType.STRING: pa.string(),
     DataType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
 }
-_NOT_PARQUET = "cannot be read as Parquet (is the file complete?)"
+NOT_PARQUET = "cannot be read as Parquet (is the file complete?)"
 
 
 def read_parquet(path: Path, schema: Schema) -> Iterator[Record]:
@@ -46,7 +47,7 @@ def read_parquet(path: Path, schema: Schema) -> Iterator[Record]:
     try:
         file = pq.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error, _NOT_PARQUET) from None
+        raise unreadable(path, error, NOT_PARQUET) from None
     there = {column.name: column.type for column in file.schema_arrow}
     fields = wanted_fields(path, schema, there)
     wrong = [field for field in fields if not _fits(there[field.name], field.type)]
@@ -111,7 +112,7 @@ def _batches(path: Path, file: Any, columns: list[str]) -> Iterator[Any]:
         with file:
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error, _NOT_PARQUET) from None
+        raise unreadable(path, error, NOT_PARQUET) from None
 
 
 def _values(path: Path, column: Any, field: Field) -> list[Any]:
@@ -124,14 +125,7 @@ def _values(path: Path, column: Any, field: Field) -> list[Any]:
                 column = column.cast(pa.timestamp("us", tz=column.type.tz))
         column = column.cast(target)
     except pa.ArrowInvalid as error:
-        raise DataError(
-            Problem(
-                f"a value does not fit its column: {error}",
-                place=Place(str(path)),
-                at=field.name,
-                want=f"want {field.describe()}",
-            )
-        ) from None
+        raise not_fitting(path, field, error) from None
     if column.null_count or field.type is DataType.STRING:
         values: list[Any] = column.to_pylist()
     else:

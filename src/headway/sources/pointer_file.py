@@ -1,9 +1,10 @@
 """A small YAML file that says where in somebody else's file a source of a recording is.
 
-mdf: drive.mf4            # or mcap: drive.mcap; paths are relative to this file
-columns: {v: VehicleSpeed}
-vehicle: KA-HW-1          # optional
-...                       # and what the kind of file needs
+What all of them have::
+
+    mdf: drive.mf4            # or mcap: drive.mcap; paths are relative to the YAML file
+    columns: {v: VehicleSpeed}
+    vehicle: KA-HW-1          # optional
 """
 
 from __future__ import annotations

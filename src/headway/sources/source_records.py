@@ -88,6 +88,18 @@ def bad_value(path: Path, line: int, field: Field, value: object) -> DataError:
     )
 
 
+def not_fitting(path: Path, field: Field, error: Exception) -> DataError:
+    """A column of an Arrow table with a value that its type cannot hold."""
+    return DataError(
+        Problem(
+            f"a value does not fit its column: {error}",
+            place=Place(str(path)),
+            at=field.name,
+            want=f"want {field.describe()}",
+        )
+    )
+
+
 def unknown_arrival(path: Path, number: int) -> DataError:
     """A tuple without a time of arrival has no place in the order."""
     want = f"without the column {ARRIVAL_COLUMN!r} every tuple needs its {TIMESTAMP_COLUMN!r}"

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 from headway.compiler import compile_query
 from headway.files import load_query
 from headway.runtime.run_folder import RunFolder
-from headway.spark.batch.batch_run import run_batch
+from headway.spark.batch.batch_run import Batch
 from headway.spark.batch.batch_sinks import Sink
+from headway.spark.sources.recorded_files import Inputs
 from headway.spark.stream.stream_run import StreamRun
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def test_a_batch_and_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     plan = compile_query(load_query(HELLO).query)
     folder = recording(tmp_path / "in")
     with RunFolder(tmp_path / "batch") as output:
-        run = run_batch(spark, plan, folder, output, Sink("parquet", {}))
+        run = Batch(spark, plan, Inputs(folder), output, Sink("parquet", {})).run()
     check(run.notes, tmp_path / "batch")
     stream = StreamRun(
         spark,
@@ -56,6 +57,6 @@ def test_a_batch_and_a_stream(spark: SparkSession, tmp_path: Path) -> None:
 
     (folder / "speed" / "b.csv").unlink()
     with RunFolder(tmp_path / "sound") as output:
-        run = run_batch(spark, plan, folder, output, Sink("parquet", {}))
+        run = Batch(spark, plan, Inputs(folder), output, Sink("parquet", {})).run()
     assert run.notes == ()
     assert not (tmp_path / "sound" / "_quarantine").exists()

@@ -45,6 +45,7 @@ from headway.report.svg import (
     label,
     meter,
     number,
+    picture_css,
     plain,
     polyline,
     rect,
@@ -53,10 +54,8 @@ from headway.report.svg import (
 )
 
 # ---------------------------------------------------------------- colours
-# Light and dark, as plain rules without variables: they work in every viewer.
 
 PICTURE_CLASS = "headway-plan"
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
 _LIGHT = {
     "text": "fill:#18212d",
@@ -114,21 +113,6 @@ _DARK = {
     ".used.over": "fill:#f2857d",
     ".tick": "stroke:#e7ecf3",
 }
-
-
-def picture_css() -> str:
-    """The style sheet; rules hold inside the picture only, so it can stand in a page."""
-    return (
-        f".{PICTURE_CLASS}{{font-family:{FONT}}}"
-        + _rules(_LIGHT)
-        + "@media screen and (prefers-color-scheme:dark){"
-        + _rules(_DARK)
-        + "}"
-    )
-
-
-def _rules(style: dict[str, str]) -> str:
-    return "".join(f".{PICTURE_CLASS} {name}{{{rule}}}" for name, rule in style.items())
 
 
 # ---------------------------------------------------------------- parts
@@ -318,7 +302,7 @@ def draw(sketch: Sketch, *, heading: bool = True) -> str:
     placing = place(sketch) if heading else place(sketch, MARGIN)
     frames, wires = frames_of(placing), wires_of(placing)
     parts = [_named("title", sketch.heading), _named("desc", sketch.description)]
-    parts.append(f"<style>{picture_css()}</style>")
+    parts.append(f"<style>{picture_css(PICTURE_CLASS, _LIGHT, _DARK)}</style>")
     parts.append(element("rect", class_="page", width=placing.width, height=placing.height, rx=6))
     parts += _heading(sketch, placing.width) if heading else []
     parts += [draw_ecu(cell, placing.corners[name]) for name, cell in placing.cells.items()]

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -278,6 +279,16 @@ def sketch_plan(plan: Plan) -> Sketch:
         for output in outputs
     ]
     transfers = [_transfer(crossing, graph, placed) for crossing in plan.crossings]
+    return _sketch(plan, items, edges, [transfer for transfer in transfers if transfer.ends])
+
+
+def _sketch(
+    plan: Plan,
+    items: Sequence[Item],
+    edges: Sequence[SketchEdge],
+    transfers: Sequence[Transfer],
+) -> Sketch:
+    """With what does not depend on how much is shown."""
     return Sketch(
         heading=heading_of(plan),
         summary=summary(plan),
@@ -286,7 +297,7 @@ def sketch_plan(plan: Plan) -> Sketch:
         ecus=ecus_of(plan),
         items=tuple(items),
         edges=tuple(edges),
-        transfers=tuple(transfer for transfer in transfers if transfer.ends),
+        transfers=tuple(transfers),
         media=media_of(plan),
         junctions=junctions_of(plan),
     )
@@ -435,18 +446,7 @@ def sketch_summary(plan: Plan) -> Sketch:
         if names := outputs.get(ecu.name):
             items.append(_outputs_item(plan, ecu.name, names))
             edges.append(SketchEdge(start=key, end=f"outputs:{ecu.name}"))
-    return Sketch(
-        heading=heading_of(plan),
-        summary=summary(plan),
-        state=state_of(plan),
-        description=description_of(plan),
-        ecus=ecus_of(plan),
-        items=tuple(items),
-        edges=tuple(edges),
-        transfers=_transfers(plan),
-        media=media_of(plan),
-        junctions=junctions_of(plan),
-    )
+    return _sketch(plan, items, edges, _transfers(plan))
 
 
 def _by_node(placed: list[tuple[str, str]]) -> dict[str, list[str]]:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +15,7 @@ from headway.model.plan import Plan
 from headway.model.query import Criticality, Output
 from headway.runtime.run_folder import RunFolder
 from headway.spark.accounting import Account, now
-from headway.spark.batch.batch_sinks import CONSOLE, Sink
+from headway.spark.batch.batch_sinks import CONSOLE, OnRows, Sink
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side
@@ -25,7 +24,6 @@ from headway.spark.sources.recorded_files import PARQUET, Inputs, find_files
 from headway.spark.spark_results import SparkOutput, SparkRun
 
 OnOutput = Callable[[str], None]
-OnRows = Callable[[str, list[dict[str, object]]], None]
 
 
 @dataclass(frozen=True)
@@ -109,13 +107,6 @@ class Batch:
                 return None
             rows += sum(pq.ParquetFile(path).metadata.num_rows for path in files.paths())
         return rows
-
-
-def run_batch(
-    spark: SparkSession, plan: Plan, recording: Path, folder: RunFolder, sink: Sink
-) -> SparkRun:
-    """Over a folder of files."""
-    return Batch(spark, plan, Inputs(recording), folder, sink).run()
 
 
 def _kept(data: DataFrame, until: ExitStack) -> DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,8 @@ CONSOLE = "console"
 PARQUET_FORMAT = "parquet"
 FILES = frozenset({PARQUET_FORMAT, "csv", "json", "orc", "text", "avro", "xml"})
 SHOWN_ROWS = 20
+OnRows = Callable[[str, list[dict[str, object]]], None]
+"""gets the name of an output and the rows to show of it"""
 
 
 @dataclass(frozen=True)

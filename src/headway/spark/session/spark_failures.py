@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 
 import headway.errors as errors
 from headway.errors import EnvironmentMissing, FileError, HeadwayError, InputError, Problem
+from headway.sources.parquet_file import NOT_PARQUET
 
 _OURS = re.compile(r"headway\.errors\.(\w+): (.*)")
 _PATH = re.compile(r"(?:file:)?/*(/[^\s'\"]+?\.parquet)\b")
@@ -48,7 +49,7 @@ def explained(error: BaseException) -> HeadwayError:
     if path is not None and any(sign in text for sign in _HALF):
         return FileError(
             Problem(
-                "cannot be read as Parquet (is the file complete?)",
+                NOT_PARQUET,
                 place=errors.Place(path[1]),
                 want="write files under another name and rename them when they are complete",
             )

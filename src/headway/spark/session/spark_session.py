@@ -143,7 +143,7 @@ def spark_session(
             f"A Spark session on {running.sparkContext.master} runs in this process already, so "
             f"none can be started on {master}. Stop that one first, or use its master."
         )
-    _set_environment(local=_is_local(master))
+    _set_environment(local=is_local(master))
     builder = SparkSession.builder.master(master).appName(app_name)
     for key, value in session_conf(master, conf or {}).items():
         builder = builder.config(key, value)
@@ -203,17 +203,17 @@ def session_conf(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     }
     # Both are wanted: a user's Java options must not bring the noise back.
     settings[_JAVA_OPTIONS] = f"{quiet_log} {conf.get(_JAVA_OPTIONS, '')}".strip()
-    if _is_local(master):
+    if is_local(master):
         # Spark's 200 partitions make a small aggregate take seconds.
-        settings.setdefault("spark.sql.shuffle.partitions", str(_local_cores(master)))
+        settings.setdefault(PARTITIONS, str(_local_cores(master)))
         settings |= _loaded_workers(conf)
     return settings
 
 
 def _loaded_workers(conf: Mapping[str, str]) -> dict[str, str]:
     """Workers that start with their modules loaded (:mod:`headway.spark.session.worker_daemon`);
-    forking after that is known to be safe on Linux only. A
-    cluster's Pythons get Headway too late."""
+    forking after that is known to be safe on Linux only. A cluster's Pythons get Headway too
+    late."""
     if sys.platform != "linux" or _DAEMON in conf:
         return {}
     settings = {_DAEMON: "headway.spark.session.worker_daemon"}
@@ -247,10 +247,6 @@ def _importable(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # the parent package is missing
         return False
-
-
-def _is_local(master: str) -> bool:
-    return master == "local" or master.startswith("local[")
 
 
 def _local_cores(master: str) -> int:

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from headway.errors import DataError, InputError, Place, Problem
+from headway.errors import InputError
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.model.schema import (
@@ -37,12 +37,13 @@ from headway.model.schema import (
 )
 from headway.runtime.ingest import Ingest
 from headway.runtime.side_table import SideRow, side_row, side_rows_table
-from headway.sources.parquet_file import ARROW_TYPES, read_parquet
+from headway.sources.parquet_file import ARROW_TYPES, NOT_PARQUET, read_parquet
 from headway.sources.recordings import READERS
 from headway.sources.source_records import (
     ARRIVAL_FIELD,
     VEHICLE_FIELD,
     Record,
+    not_fitting,
     unknown_arrival,
     unreadable,
 )
@@ -335,7 +336,7 @@ def parquet_tables(path: Path, schema: Schema) -> Batches:
                 yield _table(path, batch, schema, number)
                 number += batch.num_rows
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error, "cannot be read as Parquet (is the file complete?)") from None
+        raise unreadable(path, error, NOT_PARQUET) from None
 
 
 def _table(path: Path, batch: Any, schema: Schema, number: int) -> Any:
@@ -363,11 +364,4 @@ def _cast(path: Path, column: Any, field: Field) -> Any:
             column = column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64())
         return column.cast(pa.int64()).cast(ARROW_TYPES[DataType.TIMESTAMP])
     except pa.ArrowException as error:
-        raise DataError(
-            Problem(
-                f"a value does not fit its column: {error}",
-                place=Place(str(path)),
-                at=field.name,
-                want=f"want {field.describe()}",
-            )
-        ) from None
+        raise not_fitting(path, field, error) from None

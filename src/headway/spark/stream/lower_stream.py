@@ -228,11 +228,10 @@ def lower_stream(
     """The outputs of a plan (all, or those named) over streaming sources, and what is dropped on
     the way (of ``listed`` sources and operators, or of all).
 
-    Sources have the columns that :func:`headway.spark.batch.lower_batch.lower_batch`
-    wants; each must come in
-    order of arrival, vehicle by vehicle. ``hold`` (ns) is how long a vehicle's tuples wait, by the
-    clock, for a source of which nothing comes; None: for ever, as a replay wants it. A tuple that
-    comes after that counts as arriving when it comes.
+    Sources have the columns that :func:`headway.spark.batch.lower_batch.lower_batch` wants; each
+    must come in order of arrival, vehicle by vehicle. ``hold`` (ns) is how long a vehicle's tuples
+    wait, by the clock, for a source of which nothing comes; None: for ever, as a replay wants it. A
+    tuple that comes after that counts as arriving when it comes.
     """
     plan = on_one_node(plan)
     if outputs is not None:

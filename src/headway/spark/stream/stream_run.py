@@ -17,7 +17,7 @@ from headway.model.quantities import SECOND
 from headway.model.query import Criticality
 from headway.runtime.operators.base import DropKind
 from headway.runtime.run_folder import SUMMARY
-from headway.spark.batch.batch_sinks import FILES, Sink
+from headway.spark.batch.batch_sinks import FILES, OnRows, Sink
 from headway.spark.lowering.regions import ancestors
 from headway.spark.session.spark_failures import explained, may_restart, translated
 from headway.spark.session.urgency import GATES, NoGate, refuse_below_floor, shares
@@ -27,7 +27,7 @@ from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
 from headway.spark.stream.checkpoints import MARK, open_run
 from headway.spark.stream.stream_query import GroupQuery, groups_of
-from headway.spark.stream.stream_sinks import OnRows, stream_sink
+from headway.spark.stream.stream_sinks import stream_sink
 
 LOOK_S = 0.1
 SUMMARY_S = 5.0

@@ -8,7 +8,6 @@ options may say ``{run}`` and ``{batch}``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,14 +22,11 @@ from headway.runtime.run_folder import remove
 from headway.runtime.writing import TIME
 from headway.sources.parquet_file import ARROW_TYPES
 from headway.spark.accounting import Tally, added_names, now
-from headway.spark.batch.batch_sinks import CONSOLE, FILES, PARQUET_FORMAT, SHOWN_ROWS, Sink
+from headway.spark.batch.batch_sinks import CONSOLE, FILES, PARQUET_FORMAT, SHOWN_ROWS, OnRows, Sink
 from headway.spark.lowering.engine_region import EXIT, struct_name
 from headway.spark.side_files import END, write_part
 
 # ---------------------------------------------------------------- sinks
-
-OnRows = Callable[[str, list[dict[str, object]]], None]
-
 
 _BATCH = "batch-"
 
