@@ -1,4 +1,4 @@
-"""CSV and JSON lines in Spark tasks, read by the vehicle engine's own readers.
+"""Files of all formats but Parquet in Spark tasks, read by the vehicle engine's own readers.
 
 So a cell means the same on both engines and a bad one is named by file and line; Spark's
 readers would turn it into NULL. A task reads a whole file: many files are read side by side.
@@ -16,8 +16,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Schema
 from headway.sources.parquet_file import ARROW_TYPES
-from headway.sources.record import Record
-from headway.sources.recordings import READERS
+from headway.sources.recordings import read_file
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 
 ROWS = 8192
@@ -47,7 +46,7 @@ def file_tables(path: Path, schema: Schema) -> Batches:
     kinds += [ARROW_TYPES[DataType.TIMESTAMP], pa.string(), pa.int64()]
     names = [field.name for field in schema.columns]
     names += [ARRIVAL_COLUMN, VEHICLE_COLUMN, POSITION_COLUMN]
-    records: Iterator[Record] = READERS[path.suffix](path, schema)
+    records = read_file(path, schema)
     while piece := list(islice(records, ROWS)):
         rows = [(*one.row, one.arrived_at, one.vehicle, one.number) for one in piece]
         columns = zip(*rows, strict=True)
