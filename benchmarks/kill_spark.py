@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 from headway.files import load_query
 from headway.sources.parquet_file import StreamWriter
-from headway.sources.recordings import READERS, find_file
+from headway.sources.recordings import find_file, read_file
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = {
@@ -60,7 +60,7 @@ class Case:
         records = {}
         for source in query.sources:
             path = find_file(EXAMPLES / self.example / "recording", source.name)
-            records[source.name] = list(READERS[path.suffix](path, source.schema))
+            records[source.name] = list(read_file(path, source.schema))
         times = [one.arrived_at for rows in records.values() for one in rows]
         begin, step = min(times), (max(times) - min(times)) // self.pieces + 1
         for source in query.sources:

@@ -117,7 +117,7 @@ def test_own_names_are_found_without_reading_entry_points(
     def nobody(**_: str) -> None:
         raise AssertionError("entry points were read")
 
-    monkeypatch.setattr("headway.extensions.entry_points", nobody)
+    monkeypatch.setattr("importlib.metadata.entry_points", nobody)
     assert point()["hello"] is Hello
 
 

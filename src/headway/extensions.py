@@ -27,10 +27,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from headway.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 B = TypeVar("B")
 V = TypeVar("V")
@@ -88,6 +90,8 @@ class ExtensionPoint(Mapping[str, V], Generic[B, V]):
     @cached_property
     def _declared(self) -> dict[str, list[Entry]]:
         """The entry points of other packages, by name."""
+        from importlib.metadata import entry_points  # slow to import, and mostly not needed
+
         declared: dict[str, list[Entry]] = {}
         for point in entry_points(group=self.group):
             entry = Entry(point.name, point.value, _distribution(point))

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from headway.cli import app
 from headway.files import load_query
 from headway.sources.parquet_file import StreamWriter
-from headway.sources.recordings import READERS, find_file
+from headway.sources.recordings import find_file, read_file
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HELLO = EXAMPLES / "hello" / "query.yaml"
@@ -59,7 +59,7 @@ def as_parquet(example: str, folder: Path) -> Path:
     for source in loaded.query.sources:
         path = find_file(EXAMPLES / example / "recording", source.name)
         with StreamWriter(folder / f"{source.name}.parquet", source.schema) as writer:
-            for record in READERS[path.suffix](path, source.schema):
+            for record in read_file(path, source.schema):
                 writer.write(record.row, record.arrived_at)
     return folder
 
@@ -72,7 +72,7 @@ def as_csv(example: str, folder: Path) -> Path:
         path = find_file(EXAMPLES / example / "recording", source.name)
         names = [field.name for field in source.schema.columns]
         lines = [",".join([*names, "arrived_at", "vehicle"])]
-        for record in READERS[path.suffix](path, source.schema):
+        for record in read_file(path, source.schema):
             cells = [*record.row, record.arrived_at, record.vehicle]
             lines.append(",".join("" if cell is None else str(cell) for cell in cells))
         (folder / f"{source.name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

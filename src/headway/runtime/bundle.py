@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,13 @@ from headway.runtime.modules import OWN, Modules, modules_of
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 _COMMAND = "headway.runtime.distributed.command"
-_READING = "headway.sources.recordings"
-_WRITING = "headway.sources.parquet_file"
+_READING = (
+    "headway.sources.recordings",
+    "headway.sources.parquet_file",
+    "headway.sources.csv_file",
+    "headway.sources.jsonl_file",
+)
+_WRITING = ("headway.sources.parquet_file",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +97,15 @@ def _executable(part: NodeSlice) -> Executable:
     needed |= set(user_modules(part.plan))
     start = modules_of(needed)
     _check_users(part, start)
-    later = {}
+    later: dict[tuple[str, ...], str] = {}
     if part.own_sources:
         later[_READING] = "--input"
     if part.plan.query.outputs:
         later[_WRITING] = "--format parquet"
-    everything = modules_of([*needed, *later])
+    everything = modules_of([*needed, *chain.from_iterable(later)])
     optional: dict[str, list[str]] = {}
-    for module, option in later.items():
-        for package in modules_of([module]).requires - start.requires:
+    for modules, option in later.items():
+        for package in modules_of(modules).requires - start.requires:
             optional.setdefault(package, []).append(option)
     described = {package: " and ".join(options) for package, options in sorted(optional.items())}
     wanted = tuple(sorted(start.requires))

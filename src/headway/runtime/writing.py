@@ -1,4 +1,5 @@
-"""A run's results as Parquet: outputs, side outputs and the trace, vehicle after vehicle.
+"""A run's results: outputs where its sink puts them, side outputs and the trace as Parquet, vehicle
+after vehicle.
 
 Where a query uses a name that this module adds (a column ``missed``, an output ``late``), the
 added one gets a ``_`` behind it.
@@ -10,13 +11,13 @@ from collections.abc import Collection
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.runtime.engine import RunResult
 from headway.runtime.operators.base import DropKind
+from headway.runtime.output_sinks import OutputSink, ParquetSink, TableWriter
 from headway.runtime.replay import VehicleRun
 from headway.runtime.results import OutputRecord
 from headway.runtime.run_folder import RunFolder
@@ -32,25 +33,36 @@ class RunWriter:
     """Opens all files of a run at once; ``close`` completes them. ``named``: the recording has
     vehicles, so every table says whose each row is."""
 
-    def __init__(self, folder: RunFolder, plan: Plan, *, named: bool, traced: bool) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        plan: Plan,
+        *,
+        named: bool,
+        traced: bool,
+        sink: OutputSink | None = None,
+    ) -> None:
         self._named = named
         self._plan = plan
         schemas = dict(plan.schemas)
         self._schemas = {output.name: schemas[output.stream] for output in plan.query.outputs}
         taken = set(self._schemas)
-        self._files: dict[str, Any] = {}
+        self._files: dict[str, TableWriter] = {}
         """what it holds -> writer"""
+        outputs = sink or ParquetSink({})
         for name, schema in self._schemas.items():
-            self._open(folder, name, name, output_schema(schema))
+            self._files[name] = outputs.open(name, self._owned(output_schema(schema)), folder)
         for kind in DropKind:
             self._open(folder, f"{kind}/", free_name(kind.value, taken), SIDE_SCHEMA)
         if traced:
             self._open(folder, "trace/", free_name("trace", taken), TRACE_SCHEMA)
 
     def _open(self, folder: RunFolder, what: str, name: str, schema: Any) -> None:
-        if self._named:
-            schema = schema.append(pa.field(VEHICLE_COLUMN, pa.string()))
-        self._files[what] = pq.ParquetWriter(folder.part(f"{name}.parquet"), schema)
+        self._files[what] = ParquetSink({}).open(name, self._owned(schema), folder)
+
+    def _owned(self, schema: Any) -> Any:
+        """With the column that says whose a row is."""
+        return schema.append(pa.field(VEHICLE_COLUMN, pa.string())) if self._named else schema
 
     def add(self, run: VehicleRun) -> None:
         """Writes what one vehicle's run gave."""

@@ -29,7 +29,7 @@ from headway.model.schema import DataType, Field, Schema
 from headway.model.user_operator import Row
 from headway.sources import source_records
 from headway.sources.pointer_file import Pointer, load_pointer
-from headway.sources.source_records import Record, unreadable
+from headway.sources.source_records import Record, RecordingFormat, unreadable
 
 # ------------------------------------------------- what is asked for, and what became of the frames
 
@@ -352,11 +352,16 @@ _CONVERT: dict[DataType, Callable[[Any], Any]] = {
 KEYS = ("log", "dbc", "bus", "messages", "columns", "vehicle", "start")
 
 
-def read_can(path: Path, schema: Schema) -> Iterator[Record]:
+class CanFormat(RecordingFormat):
     """The tuples of the logs, which are read by name; the files and the mapping are checked at
     once. ``number`` counts frames over all logs."""
-    logs, mapping = load_can_file(path)
-    return read_logs(find_logs(logs), CanDecoder(mapping, schema))
+
+    name = "can"
+    summary = "a file that says where in a CAN log the source is"
+
+    def read(self, path: Path, schema: Schema) -> Iterator[Record]:
+        logs, mapping = load_can_file(path)
+        return read_logs(find_logs(logs), CanDecoder(mapping, schema))
 
 
 def read_logs(logs: list[Path], decoder: CanDecoder) -> Iterator[Record]:

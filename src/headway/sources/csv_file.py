@@ -13,6 +13,7 @@ from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field
 from headway.sources.source_records import (
     WHOLE,
     Record,
+    RecordingFormat,
     bad_value,
     parse_time,
     unknown_arrival,
@@ -23,12 +24,17 @@ from headway.sources.source_records import (
 Line = tuple[int, list[str]]
 
 
-def read_csv(path: Path, schema: Schema) -> Iterator[Record]:
+class CsvFormat(RecordingFormat):
     """The rows of the file as they stand; its header is checked at once."""
-    lines = _lines(path)
-    _, header = next(lines, (1, []))
-    fields = wanted_fields(path, schema, header, 1)
-    return _records(path, lines, header, fields, len(schema.columns))
+
+    name = "csv"
+    summary = "CSV with a header line"
+
+    def read(self, path: Path, schema: Schema) -> Iterator[Record]:
+        lines = _lines(path)
+        _, header = next(lines, (1, []))
+        fields = wanted_fields(path, schema, header, 1)
+        return _records(path, lines, header, fields, len(schema.columns))
 
 
 def _lines(path: Path) -> Iterator[Line]:

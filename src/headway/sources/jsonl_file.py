@@ -17,6 +17,7 @@ from headway.expressions.kernels import f32
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.sources.source_records import (
     Record,
+    RecordingFormat,
     bad_value,
     parse_time,
     unknown_arrival,
@@ -27,26 +28,45 @@ from headway.sources.source_records import (
 Line = tuple[int, dict[str, Any]]
 
 
-def read_jsonl(path: Path, schema: Schema) -> Iterator[Record]:
-    """The lines as they stand; the first is checked at once. An empty file has no tuples."""
-    lines = _lines(path)
-    first = next(lines, None)
-    if first is None:
-        return iter(())
-    fields = wanted_fields(path, schema, first[1], first[0])
-    return _records(path, chain([first], lines), fields, len(schema.columns))
+class JsonLinesFormat(RecordingFormat):
+    """The lines as they stand; the first is checked at once. An empty file has no tuples.
 
+    A format whose lines are JSON objects of another form derives from it and gives :meth:`cells`.
+    """
 
-def _lines(path: Path) -> Iterator[Line]:
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, text in enumerate(file, start=1):
-                if not text.isspace():
-                    yield number, _parsed(path, number, text)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except UnicodeDecodeError as error:
-        raise unreadable(path, error, "is not JSON in UTF-8") from None
+    name = "jsonl"
+    summary = "JSON lines, an object each"
+
+    def cells(self, line: dict[str, Any]) -> dict[str, Any]:
+        """The columns of a line, by name. ValueError says what is wrong with it."""
+        return line
+
+    def read(self, path: Path, schema: Schema) -> Iterator[Record]:
+        lines = self._lines(path)
+        first = next(lines, None)
+        if first is None:
+            return iter(())
+        fields = wanted_fields(path, schema, first[1], first[0])
+        return _records(path, chain([first], lines), fields, len(schema.columns))
+
+    def _lines(self, path: Path) -> Iterator[Line]:
+        try:
+            with path.open(encoding="utf-8-sig") as file:
+                for number, text in enumerate(file, start=1):
+                    if not text.isspace():
+                        yield number, self._cells(path, number, text)
+        except OSError as error:
+            raise unreadable(path, error) from None
+        except UnicodeDecodeError as error:
+            raise unreadable(path, error, "is not JSON in UTF-8") from None
+
+    def _cells(self, path: Path, number: int, text: str) -> dict[str, Any]:
+        line = _parsed(path, number, text)
+        try:
+            return self.cells(line)
+        except ValueError as error:
+            place = Place(str(path), number)
+            raise DataError(Problem(f"not a line of its format: {error}", place=place)) from None
 
 
 def _parsed(path: Path, number: int, text: str) -> dict[str, Any]:

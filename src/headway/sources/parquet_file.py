@@ -17,6 +17,7 @@ from headway.sources.source_records import (
     ARRIVAL_FIELD,
     VEHICLE_FIELD,
     Record,
+    RecordingFormat,
     not_fitting,
     unknown_arrival,
     unreadable,
@@ -36,6 +37,16 @@ ARROW_TYPES = {
     DataType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
 }
 NOT_PARQUET = "cannot be read as Parquet (is the file complete?)"
+
+
+class ParquetFormat(RecordingFormat):
+    """See :func:`read_parquet`."""
+
+    name = "parquet"
+    summary = "Apache Parquet"
+
+    def read(self, path: Path, schema: Schema) -> Iterator[Record]:
+        return read_parquet(path, schema)
 
 
 def read_parquet(path: Path, schema: Schema) -> Iterator[Record]:

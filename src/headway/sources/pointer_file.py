@@ -9,7 +9,7 @@ What all of them have::
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import yaml
 
 from headway.errors import DataError, Place, Problem
 from headway.model.schema import Schema
-from headway.sources.source_records import parse_time, unreadable
+from headway.sources.source_records import Record, RecordingFormat, parse_time, unreadable
 
 
 @dataclass(frozen=True)
@@ -88,3 +88,22 @@ def load_pointer(path: Path) -> Pointer:
     if not isinstance(data, dict):
         raise Pointer(path, {}).wrong("", "a mapping", data)
     return Pointer(path, data)
+
+
+class PointedFormat(RecordingFormat):
+    """MDF 4 or MCAP, as the file says; what that needs is loaded only when there are some."""
+
+    name = "yaml"
+    summary = "a file that says where in an ASAM MDF 4 or MCAP file the source is"
+
+    def read(self, path: Path, schema: Schema) -> Iterator[Record]:
+        pointer = load_pointer(path)
+        if ("mdf" in pointer.data) == ("mcap" in pointer.data):
+            raise pointer.wrong("", "one of the keys mdf, mcap", list(pointer.data))
+        if "mdf" in pointer.data:
+            from headway.sources.mdf_file import read_mdf
+
+            return read_mdf(pointer, schema)
+        from headway.sources.mcap_file import read_mcap
+
+        return read_mcap(pointer, schema)

@@ -20,45 +20,35 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headway.errors import DataError, FileError, Place, Problem
+from headway.extensions import ExtensionObjects
 from headway.model.query import Source
 from headway.model.schema import ARRIVAL_COLUMN, TIMESTAMP_COLUMN, VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row
-from headway.sources.csv_file import read_csv
-from headway.sources.jsonl_file import read_jsonl
-from headway.sources.parquet_file import read_parquet
-from headway.sources.source_records import Record
+from headway.sources.source_records import Record, RecordingFormat
+
+FORMATS: ExtensionObjects[RecordingFormat] = ExtensionObjects(
+    "headway.sources",
+    what="recording format",
+    base="headway.sources.source_records:RecordingFormat",
+    own={
+        "parquet": "headway.sources.parquet_file:ParquetFormat",
+        "csv": "headway.sources.csv_file:CsvFormat",
+        "jsonl": "headway.sources.jsonl_file:JsonLinesFormat",
+        "can": "headway.sources.can_log:CanFormat",
+        "yaml": "headway.sources.pointer_file:PointedFormat",
+    },
+)
+"""how a source's file may end, without the dot, and who reads it"""
 
 
-def read_can(path: Path, schema: Schema) -> Iterator[Record]:
-    """CAN logs with their DBC; what that needs is loaded only when there are some."""
-    from headway.sources.can_log import read_can as read
-
-    return read(path, schema)
+def suffixes() -> tuple[str, ...]:
+    """How the file of a source may end. None of the readers is loaded."""
+    return tuple(f".{name}" for name in FORMATS.names)
 
 
-def read_pointed(path: Path, schema: Schema) -> Iterator[Record]:
-    """MDF 4 or MCAP, as the file says; what that needs is loaded only when there are some."""
-    from headway.sources.pointer_file import load_pointer
-
-    pointer = load_pointer(path)
-    if ("mdf" in pointer.data) == ("mcap" in pointer.data):
-        raise pointer.wrong("", "one of the keys mdf, mcap", list(pointer.data))
-    if "mdf" in pointer.data:
-        from headway.sources.mdf_file import read_mdf
-
-        return read_mdf(pointer, schema)
-    from headway.sources.mcap_file import read_mcap
-
-    return read_mcap(pointer, schema)
-
-
-READERS = {
-    ".parquet": read_parquet,
-    ".csv": read_csv,
-    ".jsonl": read_jsonl,
-    ".can": read_can,
-    ".yaml": read_pointed,
-}
+def read_file(path: Path, schema: Schema) -> Iterator[Record]:
+    """The tuples as they stand in a file, by its format's reader."""
+    return FORMATS[path.suffix[1:]].read(path, schema)
 
 
 class RecordedArrival(NamedTuple):
@@ -92,7 +82,7 @@ def find_file(folder: Path, name: str) -> Path:
     """The file of a source in a recording."""
     if not folder.is_dir():
         raise FileError(Problem("there is no such folder", place=Place(str(folder))))
-    found = [path for suffix in READERS if (path := folder / f"{name}{suffix}").exists()]
+    found = [path for suffix in suffixes() if (path := folder / f"{name}{suffix}").exists()]
     if not found:
         there = sorted(path.name for path in folder.iterdir())
         raise FileError(
@@ -100,7 +90,7 @@ def find_file(folder: Path, name: str) -> Path:
                 f"no file for source {name!r}",
                 place=Place(str(folder)),
                 got=", ".join(there[:20]) or "an empty folder",
-                want=f"write {', '.join(name + suffix for suffix in READERS)}",
+                want=f"write {', '.join(name + suffix for suffix in suffixes())}",
             )
         )
     if len(found) > 1:
@@ -117,7 +107,7 @@ def find_file(folder: Path, name: str) -> Path:
 
 def read_stream(path: Path, schema: Schema, vehicle: str | None = None) -> Iterator[Record]:
     """The tuples of one file in arrival order; opens it and checks its columns at once."""
-    records = READERS[path.suffix](path, schema)
+    records = read_file(path, schema)
     if vehicle is not None:
         records = (record for record in records if record.vehicle == vehicle)
     return _ordered(path, records)
@@ -188,7 +178,7 @@ def scan_recording(folder: Path, sources: Iterable[Source]) -> Contents:
     begin = FARTHEST
     nameless: Problem | None = None
     for name, (path, source) in files.items():
-        for record in READERS[path.suffix](path, source.schema):
+        for record in read_file(path, source.schema):
             begin = min(begin, record.arrived_at)
             _check_times(path, record)
             if record.vehicle is None and nameless is None:

@@ -1,13 +1,14 @@
-"""What the readers of all file formats share: the record, its columns, the text of a time."""
+"""What the readers of all file formats share: base class, record, columns, the text of a time."""
 
 from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Collection
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from headway.errors import DataError, EnvironmentMissing, FileError, Place, Problem
 from headway.model.schema import (
@@ -32,6 +33,33 @@ class Record(NamedTuple):
     vehicle: str | None
     row: Row
     number: int
+
+
+class RecordingFormat(ABC):
+    """A kind of file that holds the tuples of a source: ``SOURCE.NAME`` in a recording, or files
+    ``*.NAME`` in a folder ``SOURCE`` on Spark. Both engines read it with :meth:`read`, Spark in its
+    tasks.
+
+    Subclass it in a file of its own, and either declare it in :mod:`headway.sources.recordings` or,
+    from another package, as an entry point of the group ``headway.sources``. It is made without
+    arguments and keeps nothing between files.
+    """
+
+    name: ClassVar[str]
+    """how its files end, without the dot"""
+    summary: ClassVar[str]
+
+    @abstractmethod
+    def read(self, path: Path, schema: Schema) -> Iterator[Record]:
+        """The tuples as they stand in the file, in order of arrival, read piece by piece.
+
+        A row holds a value for each of ``schema.columns`` (the timestamp first), of the types of
+        :class:`~headway.model.schema.DataType`, None for NULL; times are microseconds since the
+        epoch. The file is opened and what it promises of its columns checked at once, before the
+        first tuple is asked for. FileError (:func:`unreadable`) when it is not there or not what
+        its name says, DataError with the line (:func:`bad_value`, :func:`unknown_arrival`) when
+        a tuple does not have the form of the schema.
+        """
 
 
 ARRIVAL_FIELD = Field(ARRIVAL_COLUMN, DataType.TIMESTAMP)

@@ -37,6 +37,7 @@ from headway.report.perfetto import PerfettoTrace
 from headway.report.tables import run_tables
 from headway.runtime.engine import Engine
 from headway.runtime.keeping_up import KeepingUp
+from headway.runtime.output_sinks import OutputSink, sink_named
 from headway.runtime.replay import replay
 from headway.runtime.run_folder import RunFolder
 from headway.runtime.totals import Totals, summary_data
@@ -44,6 +45,7 @@ from headway.runtime.wall_engine import WallEngine
 from headway.runtime.writing import RunWriter
 from headway.schedule.online import engine_policy_named, policy_named
 from headway.sources.recordings import Contents, scan_recording
+from headway.spark.session.spark_session import parse_options
 
 # ------------------------------------------------------------
 # What the options of `headway run` make of the engine.
@@ -76,6 +78,7 @@ class EngineOptions:
     batching: bool
     zero_cost: bool
     trace: bool
+    sink: OutputSink
     watches: list[KeepingUp] = field(default_factory=list)
     """of the engines made in wall-clock time"""
 
@@ -162,8 +165,6 @@ SPARK_ONLY = frozenset(
         "available_now",
         "files_per_batch",
         "late_ok",
-        "format",
-        "option",
         "topic",
         "input_option",
     }
@@ -253,7 +254,7 @@ def _run_all(
 ) -> None:
     """Runs every vehicle and writes what it gives."""
     plan, traced = prepared.plan, options.trace
-    writer = RunWriter(folder, plan, named=contents.named, traced=traced)
+    writer = RunWriter(folder, plan, named=contents.named, traced=traced, sink=options.sink)
     perfetto = PerfettoTrace(plan, contents.begin * MICROSECOND) if traced else None
     try:
         with progress(contents.count, shown=shown) as advance:
@@ -358,10 +359,15 @@ def run(
         typer.Option("--late-ok", help="Spark, stream: deadlines too short for it may pass"),
     ] = False,
     format: Annotated[
-        str, typer.Option(metavar="NAME", help="Spark: parquet, console, or any Spark format")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="of the outputs: parquet, csv; Spark: console, or any Spark format; vehicle: "
+            "jsonl, or that of an installed package",
+        ),
     ] = "parquet",
     option: Annotated[
-        list[str] | None, typer.Option(metavar="K=V", help="Spark: an option of that format")
+        list[str] | None, typer.Option(metavar="K=V", help="an option of that format")
     ] = None,
     clock: Annotated[
         ClockName, typer.Option(help="vehicle: virtual is exact and fast; wall is in real time")
@@ -398,7 +404,7 @@ def run(
     Runs on Spark in this process unless told otherwise: a batch over all vehicles of the
     recording, or with --mode stream live, micro-batch by micro-batch, until Ctrl-C. The vehicle
     engine runs vehicle by vehicle, under a scheduling policy and with costs. Both compute the same
-    tuples. Writes Parquet for each output, for tuples that were late, shed, rejected or failed, and
+    tuples. Writes each output, Parquet for tuples that were late, shed, rejected or failed, and
     summary.json.
 
     Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
@@ -415,6 +421,7 @@ def run(
             batching=batching,
             zero_cost=zero_cost,
             trace=trace,
+            sink=sink_named(format, parse_options(option or [], "--option")),
         )
         run_vehicle(options, query, vehicle, Path(input), output, force=force, json=json)
         return

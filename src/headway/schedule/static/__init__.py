@@ -9,18 +9,12 @@
 from __future__ import annotations
 
 from headway.errors import InputError, Problem
+from headway.extensions import ExtensionObjects
 from headway.model.static_network import ProcessorNetwork
 from headway.model.taskgraph import TaskGraph
 from headway.schedule.static.algorithm import Algorithm
-from headway.schedule.static.cpop import Cpop
 from headway.schedule.static.from_plan import graph_of_plan, pinned, placement_of
-from headway.schedule.static.heft import Heft
 from headway.schedule.static.holes import precision, schedule_holes
-from headway.schedule.static.hsv_cc import HsvCc
-from headway.schedule.static.hvlb_cc_a import HvlbCcA
-from headway.schedule.static.hvlb_cc_b import HvlbCcB
-from headway.schedule.static.hvlb_cc_c import HvlbCcC
-from headway.schedule.static.hvlb_cc_ic import HvlbCcIc
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.metrics import Metrics, metrics_of
 from headway.schedule.static.options import (
@@ -33,10 +27,21 @@ from headway.schedule.static.options import (
 from headway.schedule.static.result import AlphaInterval, Failure, Result
 from headway.schedule.static.validate import violations
 
-ALGORITHMS: dict[str, Algorithm] = {
-    algorithm.name: algorithm
-    for algorithm in (HvlbCcB(), HvlbCcC(), HvlbCcA(), HvlbCcIc(), HsvCc(), Heft(), Cpop())
-}
+ALGORITHMS: ExtensionObjects[Algorithm] = ExtensionObjects(
+    "headway.static_algorithms",
+    what="static algorithm",
+    base="headway.schedule.static.algorithm:Algorithm",
+    own={
+        "hvlb-cc-b": "headway.schedule.static.hvlb_cc_b:HvlbCcB",
+        "hvlb-cc-c": "headway.schedule.static.hvlb_cc_c:HvlbCcC",
+        "hvlb-cc-a": "headway.schedule.static.hvlb_cc_a:HvlbCcA",
+        "hvlb-cc-ic": "headway.schedule.static.hvlb_cc_ic:HvlbCcIc",
+        "hsv-cc": "headway.schedule.static.hsv_cc:HsvCc",
+        "heft": "headway.schedule.static.heft:Heft",
+        "cpop": "headway.schedule.static.cpop:Cpop",
+    },
+)
+"""all algorithms but the exact search, by name"""
 
 
 def algorithm_named(name: str) -> Algorithm:

@@ -1,5 +1,5 @@
-"""What a static scheduling algorithm is. A new one is a file here and an entry in
-``ALGORITHMS``."""
+"""What a static scheduling algorithm is. A new one is a file here and a line in ``ALGORITHMS``; one
+of another package is an entry point of the group ``headway.static_algorithms``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ from headway.schedule.static.result import Result
 
 
 class Algorithm(ABC):
-    """Subclass in a file of its own and register it in :mod:`headway.schedule.static`."""
+    """``name``, ``summary`` (what ``headway schedule`` shows), ``paper`` and :meth:`run` must be
+    given. It is made without arguments and keeps nothing between runs.
+
+    A list algorithm decides the tasks' order and processors; start times and messages follow by
+    the shared timing core (:mod:`~headway.schedule.static.timing`, or with gaps
+    :mod:`~headway.schedule.static.insertion`), and :mod:`~headway.schedule.static.validate` checks
+    whatever comes out.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     paper: ClassVar[str]
     uses_alpha: ClassVar[bool] = False
+    """whether it searches over HVLB_CC's α, the weight of load balance"""
 
     @abstractmethod
     def run(self, instance: Instance, alpha: AlphaChoice) -> Result:

@@ -38,11 +38,10 @@ from headway.model.schema import (
 from headway.runtime.ingest import Ingest
 from headway.runtime.side_table import SideRow, side_row, side_rows_table
 from headway.sources.parquet_file import ARROW_TYPES, NOT_PARQUET, read_parquet
-from headway.sources.recordings import READERS
+from headway.sources.recordings import read_file
 from headway.sources.source_records import (
     ARRIVAL_FIELD,
     VEHICLE_FIELD,
-    Record,
     not_fitting,
     unknown_arrival,
     unreadable,
@@ -312,7 +311,7 @@ def file_tables(path: Path, schema: Schema) -> Batches:
     kinds += [ARROW_TYPES[DataType.TIMESTAMP], pa.string(), pa.int64()]
     names = [field.name for field in schema.columns]
     names += [ARRIVAL_COLUMN, VEHICLE_COLUMN, POSITION_COLUMN]
-    records: Iterator[Record] = READERS[path.suffix](path, schema)
+    records = read_file(path, schema)
     while piece := list(islice(records, TEXT_ROWS)):
         rows = [(*one.row, one.arrived_at, one.vehicle, one.number) for one in piece]
         columns = zip(*rows, strict=True)

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from headway.errors import EnvironmentMissing, FileError, InputError, Place, Problem
 from headway.model.query import Query, Source
-from headway.sources.recordings import READERS, find_file
+from headway.sources.recordings import find_file, suffixes
 from headway.spark.lowering.frames import conformed
 from headway.spark.session.spark_session import refusal_of
 from headway.spark.sources.checked_files import (
@@ -60,7 +60,7 @@ def find_files(folder: Path, source: Source, *, streaming: bool = False) -> File
     """Where a source's tuples are; FileError if nowhere, or in files of several kinds. A folder
     that is streamed may still be empty."""
     name = source.name
-    beside = [path for suffix in READERS if (path := folder / f"{name}{suffix}").exists()]
+    beside = [path for suffix in suffixes() if (path := folder / f"{name}{suffix}").exists()]
     if folder.is_dir() and (folder / name).is_dir() and not beside:
         return _folder(folder / name, source, streaming)
     path = find_file(folder, name)
@@ -71,7 +71,7 @@ def find_files(folder: Path, source: Source, *, streaming: bool = False) -> File
 
 def _folder(folder: Path, source: Source, streaming: bool) -> Files:
     there = {path.suffix for path in folder.iterdir() if not path.name.startswith(("_", "."))}
-    known = sorted(there & READERS.keys())
+    known = sorted(there.intersection(suffixes()))
     if len(known) > 1 or (not known and not streaming):
         raise FileError(
             Problem(
@@ -80,7 +80,7 @@ def _folder(folder: Path, source: Source, streaming: bool) -> Files:
                 else f"no files for source {source.name!r}",
                 place=Place(str(folder)),
                 got=", ".join(sorted(there)) or "an empty folder",
-                want=f"files of one kind of {', '.join(READERS)}",
+                want=f"files of one kind of {', '.join(suffixes())}",
             )
         )
     suffix = known[0] if known else PARQUET
