@@ -111,7 +111,7 @@ def by_hand(spark: SparkSession, recording: Path, output: Path) -> None:
 
 
 def by_headway(spark: SparkSession, plan: Plan, recording: Path, output: Path) -> None:
-    from headway.runtime.run_folder import RunFolder
+    from headway.engine.run_folder import RunFolder
     from headway.spark.batch.batch_run import Batch
     from headway.spark.sources.recorded_files import Inputs
 

@@ -22,10 +22,10 @@ from time import process_time
 import numpy as np
 import pyarrow as pa
 
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
 from headway.experiments.collision.application import application, plan_for
 from headway.model.quantities import MICROSECOND
-from headway.runtime.engine import Engine
-from headway.runtime.happenings import Arrival
 from headway.world.drive_recording import DriveRecording, record
 from headway.world.drive_scenario import Scenario
 

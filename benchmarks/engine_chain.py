@@ -13,6 +13,9 @@ from time import process_time
 from peers import ask, python_of
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.results import RunResult
 from headway.model.expression import Column, Sql
 from headway.model.operators import Filter, Input, Map, Operator
 from headway.model.plan import Plan
@@ -20,8 +23,6 @@ from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
 from headway.model.vehicle import Node, Vehicle
-from headway.runtime.engine import Engine, RunResult
-from headway.runtime.kernel import Arrival
 
 TUPLES = 200_000
 BURST = 1_000

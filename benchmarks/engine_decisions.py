@@ -21,13 +21,13 @@ from typing import Any
 
 from engine_chain import COLUMNS, plan_of
 
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
 from headway.model.expression import Sql
 from headway.model.operators import Filter, Input
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
-from headway.runtime.engine import Engine
-from headway.runtime.kernel import Arrival
 
 QUEUED = (10, 100, 1_000, 10_000)
 TRAINS = 100

@@ -15,12 +15,13 @@ from time import process_time
 from engine_chain import COLUMNS, REPEATS, plan_of
 from peers import ask, python_of
 
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.results import RunResult
 from headway.model.operators import Input, Map, Operator
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
-from headway.runtime.engine import Engine, RunResult
-from headway.runtime.kernel import Arrival
 
 LENGTH = 20_000
 """ms"""

@@ -15,14 +15,14 @@ from time import process_time
 
 from engine_chain import COLUMNS, chain_plan, plan_of, singles
 
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Input, Join, Operator, UserDefined
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.user_operator import Row, State, UserOperator
-from headway.runtime.engine import Engine
-from headway.runtime.kernel import Arrival
 
 TENTHS = 10
 EVERY = 20 * MICROSECOND

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.cli.invoke import EXAMPLES, STUDY, headway
-from tests.runtime.reserving.small import CROSSING, plan_of
+from tests.engine.reserving.small import CROSSING, plan_of
 
-from headway.runtime.clock import ManualClock
-from headway.runtime.happenings import Arrival
-from headway.runtime.wall_engine import WallEngine
+from headway.engine.clock import ManualClock
+from headway.engine.jobs import Arrival
+from headway.engine.wall_engine import WallEngine
 from headway.schedule.online import OVERLOAD_POLICIES
 
 RESERVING = ["rop-edf", *(name for name, policy in OVERLOAD_POLICIES.items() if policy.guarded)]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tests.contract.recordings import Answer, Recording, comparable
 
+from headway.engine.operators.operator_base import key_function
 from headway.expressions import Scope, check, compile_aggregates, compile_condition, compile_values
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate, Filter, Join, Map, Operator, Union
@@ -19,7 +20,6 @@ from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import DataType, Schema
 from headway.model.user_operator import Row
-from headway.runtime.operators.keys import key_function
 
 
 class Marked(NamedTuple):

@@ -14,10 +14,10 @@ import pyarrow.parquet
 from pyspark.sql import functions as F
 from tests.contract.recordings import Answer, Recording, Side, comparable
 
+from headway.engine.result_tables import SIDE_SCHEMA
 from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.model.schema import DataType
-from headway.runtime.side_table import SIDE_SCHEMA
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.lowering.frames import ARROW
 from headway.spark.lowering.side_rows import SIDE_EXIT, unpacked

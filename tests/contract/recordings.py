@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.result_tables import SideRows
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
-from headway.runtime.engine import Engine
-from headway.runtime.happenings import Arrival
-from headway.runtime.side_table import SideRows
 
 Answer = Counter[tuple[str, str, Row]]
 """(vehicle, output, row) -> how often"""

@@ -13,10 +13,10 @@ from tests.contract.random_queries import NATIVE, Shape, random_query, random_re
 from tests.contract.recordings import Answer, Recording, comparable, differences, meaning
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
+from headway.engine.kernel import Kernel
+from headway.engine.stepwise import Stepwise
 from headway.model.plan import Plan
-from headway.runtime import core
-from headway.runtime.engine import Engine
-from headway.runtime.stepwise import Stepwise
 from headway.schedule.online import POLICIES
 from headway.spark.stream.lower_stream import Held, VehicleStream
 
@@ -34,13 +34,13 @@ def test_the_engine_follows_the_definition(block: int) -> None:
 
 def test_a_window_that_closes_too_soon_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine as it was: after every operator it looked whether windows can close."""
-    plain = core.Core.push
+    plain = Kernel.release
 
-    def push(self: core.Core, *arguments: object) -> None:
+    def release(self: Kernel, *arguments: object) -> None:
         plain(self, *arguments)  # type: ignore[arg-type]
-        self._time_moved()
+        self.time_moved()
 
-    monkeypatch.setattr(core.Core, "push", push)
+    monkeypatch.setattr(Kernel, "release", release)
     wrong = 0
     for block in range(BLOCKS):
         try:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from tests.recorded_drive import SEGMENT, needs_a_drive, needs_the_documented_drive
 
+from headway.engine.jobs import Arrival
+from headway.engine.results import RunResult
 from headway.experiments.cell_store import CellStore
 from headway.experiments.findings import Verdict
 from headway.experiments.recorded.car_ahead import CarAhead, agreement, car_ahead, radar_alone
@@ -16,8 +18,6 @@ from headway.experiments.studies.recorded_drive import STUDY
 from headway.experiments.study import Row, works_of
 from headway.model.plan import Plan
 from headway.report.recorded_drive_chart import recorded_drive_svg
-from headway.runtime.engine import RunResult
-from headway.runtime.kernel import Arrival
 
 
 @pytest.fixture(scope="module")

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.engine.test_figure_6 import plan as figure_plan
+from tests.engine.test_figure_6 import run_figure
 from tests.report.trace_rules import broken_rules
-from tests.runtime.test_figure_6 import plan as figure_plan
-from tests.runtime.test_figure_6 import run_figure
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine, replay
+from headway.engine.jobs import Arrival
+from headway.engine.results import VehicleRun
 from headway.files import load_query, load_vehicle
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.vehicle import Node, Vehicle
 from headway.report.perfetto import PerfettoTrace
-from headway.runtime.engine import Engine
-from headway.runtime.kernel import Arrival
-from headway.runtime.replay import VehicleRun, replay
 from headway.sources.recordings import scan_recording
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "sedf_fig6.perfetto.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from tests.runtime.support import run, slots_of
+from tests.engine.support import run, slots_of
 
 from headway.experiments.sedf.basic import (
     OPERATOR_COST,

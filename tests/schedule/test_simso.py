@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 from tests.compiler.build import one_node, query_of
-from tests.runtime.support import compiled, completions, in_order, run
+from tests.engine.support import compiled, completions, in_order, run
 
+from headway.engine.jobs import Arrival
+from headway.engine.results import RunResult
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Rate
-from headway.runtime.engine import RunResult
-from headway.runtime.kernel import Arrival
 from headway.schedule.online import Policy
 from headway.schedule.online.s_edf import StreamEdf
 

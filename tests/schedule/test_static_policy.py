@@ -8,10 +8,10 @@ import pytest
 from tests.compiler.build import one_node, query_of
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.trace import EventKind
 from headway.model.quantities import MILLISECOND
-from headway.runtime.engine import Engine
-from headway.runtime.kernel import Arrival
-from headway.runtime.trace import EventKind
 
 STREAMS = [
     ("s", "o1"),

@@ -26,11 +26,11 @@ from functools import cache
 
 import pytest
 from tests.compiler.build import one_node, query_of
-from tests.runtime.support import compiled, completions, run
+from tests.engine.support import compiled, completions, run
 
+from headway.engine.jobs import Arrival
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND
-from headway.runtime.kernel import Arrival
 from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
 from headway.schedule.online.s_edf import PrimitiveStreamEdf, StreamEdf
 

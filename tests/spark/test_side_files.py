@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.running import headway, summary_of
 
-from headway.runtime.operators.base import DropKind
+from headway.engine.operators.operator_base import DropKind
 
 pytestmark = pytest.mark.usefixtures("spark")
 SPARK = ("--master", "local[2]")

@@ -12,11 +12,11 @@ import pytest
 from tests.cli.running import HELLO
 
 from headway.compiler import compile_query
+from headway.engine.operators.operator_base import DropKind
 from headway.files import load_query
 from headway.model.quantities import MILLISECOND
 from headway.model.query import Output
 from headway.model.schema import schema
-from headway.runtime.operators.base import DropKind
 from headway.spark.accounting import Account, Tally
 from headway.spark.lowering.side_rows import SIDE_ARROW, SIDE_EXIT
 from headway.spark.session.spark_failures import explained

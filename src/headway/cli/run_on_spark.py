@@ -20,11 +20,11 @@ from rich.text import Text
 
 from headway.cli.runnable_plan import RunnablePlan, runnable_plan
 from headway.cli.terminal import ExitCode, heading, sentence, show, table, write
+from headway.engine.run_folder import RunFolder, write_summary
 from headway.errors import InputError, Problem
 from headway.model.plan import Plan
 from headway.report.plan.plan_tables import NONE, Table
 from headway.report.tables import run_tables
-from headway.runtime.run_folder import RunFolder, write_summary
 from headway.spark.session.spark_session import (
     PARTITIONS,
     check_master,

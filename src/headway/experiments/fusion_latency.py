@@ -18,6 +18,8 @@ from dataclasses import replace
 from functools import cache
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
 from headway.experiments.collision.application import application
 from headway.fusion.state import FilterState
 from headway.fusion.surroundings import Sighting, SurroundingsFusion
@@ -29,8 +31,6 @@ from headway.model.query import Output, Query, Source
 from headway.model.schema import DataType, Schema
 from headway.model.user_operator import OperatorContext, Row
 from headway.model.vehicle import Node, Vehicle
-from headway.runtime.engine import Engine
-from headway.runtime.kernel import Arrival
 
 OPERATORS = {"type 1": "own.sdfo1", "type 2": "sdfo2"}
 CYCLE = 100 * MILLISECOND

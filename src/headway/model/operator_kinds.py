@@ -47,9 +47,10 @@ ENGINES: Mapping[str, Engine] = {
     )
 }
 """What a reference must give: for ``vehicle`` a subclass of ``StatefulOperator``
-(:mod:`headway.runtime.operators.base`) that takes the operator, the schemas of its inputs by port
-and that of its output; for ``spark batch`` and ``spark stream`` a function that takes the operator,
-its inputs by port and the schema of its output (:mod:`headway.spark.lowering.native_operators`)."""
+(:mod:`headway.engine.operators.operator_base`) that takes the operator, the schemas of its inputs
+by port and that of its output; for ``spark batch`` and ``spark stream`` a function that takes the
+operator, its inputs by port and the schema of its output
+(:mod:`headway.spark.lowering.native_operators`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class OperatorKind:
 _MODEL = "headway.model.operators:"
 _FORMS = "headway.files.operator_forms:"
 _INFER = "headway.compiler.schemas:"
-_BEHAVIOUR = "headway.runtime.operators."
+_BEHAVIOUR = "headway.engine.operators."
 _NATIVE = "headway.spark.lowering.native_operators:"
 
 FUSED = f"{_BEHAVIOUR}fused:Fused"

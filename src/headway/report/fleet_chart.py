@@ -6,10 +6,10 @@ deadline. The scale is the deadline: 1.0 is the last moment.
 
 from __future__ import annotations
 
+from headway.engine.results import OutputSummary
 from headway.model.quantities import format_duration
 from headway.report.panels import axes, panels_svg, styled
 from headway.report.svg import element, label, number
-from headway.runtime.results import OutputSummary
 from headway.spark.spark_results import FleetRun
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 720, 130, 60, 40, 60

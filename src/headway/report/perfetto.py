@@ -11,12 +11,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from headway.engine.results import RunResult, VehicleRun
+from headway.engine.trace import EventKind
 from headway.model.plan import Plan
 from headway.model.routes import architecture_of
 from headway.report.plan.plan_tables import ARROW
-from headway.runtime.engine import RunResult
-from headway.runtime.replay import VehicleRun
-from headway.runtime.trace import EventKind
 
 Entry = dict[str, Any]
 NETWORK = "network"

@@ -18,11 +18,11 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headway.engine.result_tables import free_name
+from headway.engine.results import Latencies
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
 from headway.model.schema import TIMESTAMP_COLUMN, Schema
-from headway.runtime.results import Latencies
-from headway.runtime.writing import free_name
 from headway.spark.spark_results import SparkOutput
 
 ADDED = ("deadline", "completed", "latency", "missed", "replayed")

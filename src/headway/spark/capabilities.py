@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from headway.engine.operators.user_defined import load_class
 from headway.errors import Problem, UnsupportedError
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.user_operator import UserOperator
-from headway.runtime.operators.custom import load_class
 
 
 class Mode(StrEnum):

@@ -20,12 +20,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from headway.engine.operators.operator_base import DropKind
+from headway.engine.result_tables import SIDE_SCHEMA, free_name
+from headway.engine.run_folder import RunFolder, remove
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
-from headway.runtime.operators.base import DropKind
-from headway.runtime.run_folder import RunFolder, remove
-from headway.runtime.side_table import SIDE_SCHEMA
-from headway.runtime.writing import free_name
 from headway.spark.lowering.engine_region import EXIT
 from headway.spark.lowering.side_rows import KIND, SIDE, SIDE_EXIT
 from headway.spark.spark_results import SideCount

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from headway.runtime.operators.base import DropKind
-from headway.runtime.results import OutputSummary, weighted_miss_ratio
-from headway.runtime.totals import output_data
+from headway.engine.operators.operator_base import DropKind
+from headway.engine.results import OutputSummary, output_data, weighted_miss_ratio
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from tests.experiments.collision.drives import SHORT, app, short_drive
 
+from headway.engine.run_folder import RunFolder
 from headway.experiments.collision.application import plan_for
 from headway.experiments.collision.fleet import driven_fleet
 from headway.experiments.collision.impacts import impacts_on
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import run_trial
-from headway.runtime.run_folder import RunFolder
 from headway.spark.fleet.fleet_run import run_driven
 from headway.world.grid_traffic import GridTraffic
 

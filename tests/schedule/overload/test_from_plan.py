@@ -8,13 +8,13 @@ import pytest
 from tests.cli.invoke import STUDY, headway
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
 from headway.errors import TaskSetError, UnsupportedError
 from headway.files import load_query, load_vehicle, parse_query
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.model.vehicle import Node, Vehicle
-from headway.runtime.engine import Engine
 from headway.schedule.overload.admission_over_nodes import Admission, check_paths
 from headway.schedule.overload.plan_paths import operator_paths, paths_over_nodes, task_sets_of
 from headway.schedule.overload.soft_expectations import Chance, expectations, soft_room

@@ -12,11 +12,11 @@ from tests.recorded_drive import SEGMENT, needs_the_documented_drive
 
 import headway as hw
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
 from headway.experiments.recorded.segment import dbc_of
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
-from headway.runtime.engine import Engine
-from headway.runtime.happenings import Arrival
 from headway.sources.can_log import CanDecoder, CanMapping, load_can_file, read_frames
 from headway.sources.recordings import read_recording
 from headway.spark.batch.lower_batch import lower_batch

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from headway.compiler import compile_query
+from headway.engine.run_folder import RunFolder
 from headway.files import load_query
-from headway.runtime.run_folder import RunFolder
 from headway.spark.batch.batch_run import Batch
 from headway.spark.batch.batch_sinks import Sink
 from headway.spark.sources.recorded_files import Inputs

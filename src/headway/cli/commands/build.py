@@ -10,9 +10,8 @@ import typer
 
 from headway.cli.runnable_plan import runnable_plan
 from headway.cli.terminal import show, table, write
+from headway.engine.nodes.executables import FIRST_PORT, Executable, build_executables, write_build
 from headway.report.plan.plan_tables import Table
-from headway.runtime.bundle import Executable, build_executables, write_build
-from headway.runtime.distributed.deployment import FIRST_PORT
 
 
 def build(

@@ -24,6 +24,7 @@ from headway.cli.terminal import (
     table,
     write,
 )
+from headway.engine.run_folder import RunFolder, summary_text
 from headway.errors import InputError, Problem
 from headway.experiments.collision.application import Application, Keep, application
 from headway.experiments.collision.measured import (
@@ -41,7 +42,6 @@ from headway.experiments.collision.trials import World, run_trials
 from headway.report.replay.drive_replay import replay_of
 from headway.report.replay.replay_page import replay_page
 from headway.report.tables import drive_tables
-from headway.runtime.run_folder import RunFolder, summary_text
 from headway.world.drive_recording import record
 from headway.world.drive_scenario import Scenario
 

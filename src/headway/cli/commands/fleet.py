@@ -29,13 +29,13 @@ from headway.cli.terminal import (
     write,
     write_problem,
 )
+from headway.engine.run_folder import RunFolder
 from headway.errors import FileError, InputError, Place, Problem
 from headway.experiments.collision.application import check_streams
 from headway.experiments.collision.fleet import DrivenFleet, driven_fleet
 from headway.model.plan import Plan
 from headway.report.fleet_chart import fleet_svg
 from headway.report.tables import run_tables
-from headway.runtime.run_folder import RunFolder
 from headway.schedule.online import policy_named
 from headway.spark.session.spark_session import check_master, owned_session, parse_options
 from headway.spark.spark_results import FleetRun

@@ -31,18 +31,17 @@ from headway.cli.terminal import (
     write,
     write_problem,
 )
+from headway.engine.clock import KeepingUp
+from headway.engine.engine import Engine, replay
+from headway.engine.output_sinks import OutputSink, sink_named
+from headway.engine.result_tables import RunWriter
+from headway.engine.results import Totals, summary_data
+from headway.engine.run_folder import RunFolder
+from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError, Problem
 from headway.model.quantities import MICROSECOND, milliseconds
 from headway.report.perfetto import PerfettoTrace
 from headway.report.tables import run_tables
-from headway.runtime.engine import Engine
-from headway.runtime.keeping_up import KeepingUp
-from headway.runtime.output_sinks import OutputSink, sink_named
-from headway.runtime.replay import replay
-from headway.runtime.run_folder import RunFolder
-from headway.runtime.totals import Totals, summary_data
-from headway.runtime.wall_engine import WallEngine
-from headway.runtime.writing import RunWriter
 from headway.schedule.online import engine_policy_named, policy_named
 from headway.sources.recordings import Contents, scan_recording
 from headway.spark.session.spark_session import parse_options

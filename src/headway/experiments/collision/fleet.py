@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headway.engine.jobs import Arrival
+from headway.engine.results import RunResult
 from headway.experiments.collision.application import RADIO
 from headway.experiments.collision.encounters import Meeting, Risks, meetings
 from headway.experiments.collision.impacts import impacts_on
@@ -17,8 +19,6 @@ from headway.experiments.collision.trial import US_PER_S, completed_us
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
-from headway.runtime.engine import RunResult
-from headway.runtime.happenings import Arrival
 from headway.spark.fleet.twins import Met
 from headway.world.drive_recording import BEGIN, record
 from headway.world.drive_scenario import Scenario

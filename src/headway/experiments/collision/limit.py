@@ -12,13 +12,13 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
+from headway.engine.engine import Engine
 from headway.experiments.collision.application import RADIO, SHED_WINDOW, Application, plan_for
 from headway.experiments.collision.measured import WEIGHTS
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import arrivals
 from headway.model.quantities import MICROSECOND, SECOND
 from headway.model.user_operator import Row
-from headway.runtime.engine import Engine
 from headway.world.drive_recording import DriveRecording
 
 STEP = SECOND // SHED_WINDOW

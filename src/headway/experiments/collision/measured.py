@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from headway.engine.results import weighted_miss_ratio
 from headway.experiments.collision.application import RADIO
 from headway.experiments.collision.encounters import Meeting, crash_rate, worst_ttc
 from headway.experiments.collision.positions import Moment, summarise
 from headway.experiments.collision.setting import Setting
 from headway.experiments.collision.trial import US_PER_S, Trial
 from headway.model.quantities import MILLISECOND
-from headway.runtime.results import weighted_miss_ratio
 
 WEIGHTS = {"output1": 1.0, "output2": 1.0, "output3": 0.0}
 """α of equation 4 in the study (S-EDF section 6.2.3): navigation does not count."""

@@ -9,6 +9,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.results import OutputRecord, RunResult
 from headway.experiments.collision.application import RADIO, Application, plan_for
 from headway.experiments.collision.encounters import Meeting, Risks, meetings
 from headway.experiments.collision.impacts import impacts_on
@@ -24,9 +27,6 @@ from headway.experiments.collision.setting import Setting
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, SECOND
 from headway.model.schema import TIMESTAMP_COLUMN
-from headway.runtime.engine import Engine, RunResult
-from headway.runtime.happenings import Arrival
-from headway.runtime.results import OutputRecord
 from headway.world.drive_recording import OWN_ID, DriveRecording
 
 US_PER_S = SECOND // MICROSECOND

@@ -16,15 +16,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.reservations import FULL_UP
+from headway.engine.results import RunResult
 from headway.model.expression import Column, Sql
 from headway.model.operators import ONLY_PORT, Input, Map
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost, Rate
 from headway.model.query import Criticality, Output, Query
 from headway.model.vehicle import Vehicle
-from headway.runtime.engine import Engine, RunResult
-from headway.runtime.happenings import Arrival
-from headway.runtime.reserving.kernel import FULL_UP
 from headway.schedule.overload.plan_paths import operator_paths
 from headway.sources.recordings import read_recording, scan_recording
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.engine.results import RunResult
 from headway.errors import DataError, Problem
-from headway.runtime.engine import RunResult
 from headway.sources.comma2k19 import load_radar
 
 LANE = 1.8

@@ -16,6 +16,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.results import RunResult
 from headway.errors import DataError, Place, PlacementError, Problem
 from headway.experiments.collision.application import Application, example
 from headway.experiments.recorded.segment import can_log_of, dbc_of
@@ -25,8 +28,6 @@ from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.model.schema import Schema
 from headway.model.user_operator import Row
-from headway.runtime.engine import Engine, RunResult
-from headway.runtime.kernel import Arrival
 from headway.sources.comma2k19 import load_radar, load_segment
 from headway.sources.parquet_file import StreamWriter
 from headway.sources.recordings import read_recording

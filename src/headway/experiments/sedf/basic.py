@@ -30,15 +30,15 @@ from itertools import groupby
 import pyarrow as pa
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.program import tasks_for
 from headway.model.operators import Input, Map
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
 from headway.model.vehicle import Node, Vehicle
-from headway.runtime.engine import Engine
-from headway.runtime.kernel import Arrival
-from headway.runtime.program import tasks_for
 from headway.schedule.online import Policy, policy_named
 from headway.schedule.online.policy import KeyFunction, UnitFacts
 from headway.schedule.online.s_edf import PrimitiveStreamEdf, StreamEdf

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from headway.compiler import compile_query
+from headway.engine.jobs import Arrival
 from headway.model.operators import Input, Map, Operator, UserDefined
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
@@ -14,7 +15,6 @@ from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
 from headway.model.user_operator import Row, UserOperator
 from headway.model.vehicle import Node, Vehicle
-from headway.runtime.kernel import Arrival
 
 UNIT = MILLISECOND
 VALUE = schema(v="double")

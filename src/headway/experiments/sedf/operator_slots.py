@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headway.runtime.engine import RunResult
-from headway.runtime.trace import EventKind
+from headway.engine.results import RunResult
+from headway.engine.trace import EventKind
 
 
 class OperatorSlot(NamedTuple):

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway.compiler import compile_query
+from headway.engine.jobs import Arrival
 from headway.model.operators import Input, Map, Operator
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
 from headway.model.vehicle import Node, Vehicle
-from headway.runtime.kernel import Arrival
 
 VALUE = schema(v="double")
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from headway.compiler.latency.verdict import batch_budget
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
 from headway.experiments.findings import Claim, Findings, LineChart, Point, Series, beyond
 from headway.experiments.rows import Sample, sample, values, where, whole
 from headway.experiments.sedf.random_trains import Train, plan_of
@@ -14,8 +16,6 @@ from headway.experiments.study import Cell, Paper, Row, Study
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, Rate
 from headway.model.vehicle import Node
-from headway.runtime.engine import Engine
-from headway.runtime.kernel import Arrival
 
 FIGURE = "automatic batches"
 SEED = 15

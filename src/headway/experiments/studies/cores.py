@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from headway.engine.engine import Engine
 from headway.experiments.findings import (
     BarChart,
     Claim,
@@ -20,7 +21,6 @@ from headway.experiments.sedf.random_trains import Train, arrivals_at_load, plan
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Rate
 from headway.model.vehicle import Node
-from headway.runtime.engine import Engine
 
 FIGURE = "several cores"
 SEED = 14

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headway.engine.engine import Engine
 from headway.experiments.findings import Claim, Findings, Span, Timeline, numbers
 from headway.experiments.policy_names import POLICY_NAMES
 from headway.experiments.rows import flag, number, text, where
 from headway.experiments.sedf import example
 from headway.experiments.sedf.operator_slots import operator_slots
 from headway.experiments.study import Cell, Paper, Row, Study
-from headway.runtime.engine import Engine
 
 POLICIES = ("s-edf", "fifo+")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headway.engine.results import OutputSummary, RunSummary
 from headway.model.quantities import format_duration, milliseconds
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table, percent, sign
-from headway.runtime.results import OutputSummary, Summary
 from headway.spark.spark_results import FleetRun, OutputProgress, SparkOutput, SparkRun
 
-Runs = Sequence[tuple[str | None, Summary]]
+Runs = Sequence[tuple[str | None, RunSummary]]
 
 
 # ---------------------------------------------------------------- what all runs have
@@ -59,7 +59,7 @@ def _deadlines(found: Sequence[OutputSummary], instead: str = "", where: str = "
 # ---------------------------------------------------------------- in the vehicle
 
 
-def counts(runs: Runs, total: Summary) -> Table:
+def counts(runs: Runs, total: RunSummary) -> Table:
     """What came in, what left its way, and what the scheduler did; a line per vehicle."""
     listed = [(vehicle or NONE, summary) for vehicle, summary in runs]
     if len(listed) > 1:
@@ -87,7 +87,7 @@ def counts(runs: Runs, total: Summary) -> Table:
     return Table(title="Counts", headers=headers, rows=rows, numeric=tuple(range(1, 10)))
 
 
-def verdict(summary: Summary) -> str:
+def verdict(summary: RunSummary) -> str:
     """The run in one line."""
     refused = f"{BROKEN} {summary.refused:,} jobs of hard outputs were not admitted."
     return _deadlines(summary.outputs, instead=refused if summary.refused else "")

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from headway.engine.run_folder import RunFolder
 from headway.errors import FileError
 from headway.model.plan import Plan
 from headway.model.query import Criticality, Output
-from headway.runtime.run_folder import RunFolder
 from headway.spark.accounting import Account, now
 from headway.spark.batch.batch_sinks import CONSOLE, OnRows, Sink
 from headway.spark.batch.lower_batch import lower_batch

@@ -10,8 +10,8 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 
+from headway.engine.run_folder import RunFolder
 from headway.errors import InputError, Problem
-from headway.runtime.run_folder import RunFolder
 from headway.spark.accounting import Account
 from headway.spark.spark_results import SparkOutput
 

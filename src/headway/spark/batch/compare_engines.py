@@ -17,10 +17,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headway.compiler.passes import on_one_node
+from headway.engine.engine import Engine, replay
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
-from headway.runtime.engine import Engine
-from headway.runtime.replay import replay
 from headway.sources.recordings import scan_recording
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.lowering.frames import to_plain

@@ -11,15 +11,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
+from headway.engine.result_tables import free_name
+from headway.engine.results import COUNTS, OutputSummary
+from headway.engine.run_folder import RunFolder
 from headway.errors import FileError, Place, Problem
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Schema
-from headway.runtime.results import OutputSummary
-from headway.runtime.run_folder import RunFolder
-from headway.runtime.totals import COUNTS
-from headway.runtime.writing import free_name
 from headway.spark.accounting import added_names, measured_numbers, measures
 from headway.spark.fleet.twins import (
     COMPLETED,

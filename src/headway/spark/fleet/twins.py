@@ -18,16 +18,16 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.result_tables import trace_table
+from headway.engine.results import COUNTS, RunResult
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.query import Source
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row
-from headway.runtime.engine import Engine, RunResult
-from headway.runtime.happenings import Arrival
-from headway.runtime.totals import COUNTS
-from headway.runtime.writing import trace_table
 from headway.sources.recordings import read_recording
 from headway.spark.lowering.engine_region import arrivals
 from headway.spark.lowering.frames import arrow_types

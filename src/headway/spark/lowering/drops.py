@@ -10,6 +10,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from headway.engine.ingest import Ingest
+from headway.engine.operators.fused import Fused, StatelessOperator
+from headway.engine.operators.operator_base import MARKED_LATE, DropKind, Dropped
+from headway.engine.result_tables import SideRows
 from headway.errors import DataError, Problem
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.graph import graph_of
@@ -18,10 +22,6 @@ from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row
-from headway.runtime.ingest import Ingest
-from headway.runtime.operators.base import MARKED_LATE, DropKind, Dropped
-from headway.runtime.operators.fused import Fused, StatelessOperator
-from headway.runtime.side_table import SideRows
 from headway.spark.lowering.engine_region import EXIT
 from headway.spark.lowering.frames import ARRIVED, LATE, StreamFrame, to_plain
 from headway.spark.lowering.side_rows import LISTED_TYPE, SIDE, SIDE_EXIT, Listing, unpacked
@@ -31,7 +31,7 @@ from headway.spark.session.python_workers import enter
 # Which tuples are late: decided per vehicle and source, in the order of arrival.
 #
 # A tuple is late if its timestamp lies more than the source's lateness behind the newest that
-# arrived before it (:mod:`headway.runtime.ingest` says the same for one vehicle).
+# arrived before it (:mod:`headway.engine.ingest` says the same for one vehicle).
 
 
 def with_marks(data: DataFrame, source: Source, order: list[str]) -> DataFrame:

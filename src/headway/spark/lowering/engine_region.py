@@ -21,13 +21,13 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from headway.engine.result_tables import SideRows
+from headway.engine.stepwise import StepResult, Stepwise
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row
-from headway.runtime.side_table import SideRows
-from headway.runtime.stepwise import Result, Stepwise
 from headway.spark.lowering.frames import (
     ARRIVED,
     LATE,
@@ -108,7 +108,7 @@ def exits(data: DataFrame, schemas: Mapping[str, Schema]) -> dict[str, StreamFra
 # The engine inside Spark tasks: a part of a query run in arrival order, vehicle by vehicle.
 #
 # Spark brings each vehicle's tuples together and in order; the task runs the vehicle engine
-# without costs over them (:class:`~headway.runtime.stepwise.Stepwise`). ``mapInArrow`` with
+# without costs over them (:class:`~headway.engine.stepwise.Stepwise`). ``mapInArrow`` with
 # grouping of our own takes a vehicle's tuples piece by piece, so a long recording never stands in
 # memory whole.
 
@@ -194,7 +194,7 @@ def arrivals(batch: Any, count: int) -> Iterator[tuple[str, int, int, Row]]:
         yield vehicle, source, at, next(rows[source])
 
 
-def tables(vehicle: str, results: list[Result], schemas: Sequence[Schema]) -> Batches:
+def tables(vehicle: str, results: list[StepResult], schemas: Sequence[Schema]) -> Batches:
     """Results of one vehicle as Arrow batches, one for each stream."""
     for place, schema in enumerate(schemas):
         mine = [result for result in results if result.output == place]

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from headway.engine.operators.operator_base import Dropped
+from headway.engine.result_tables import SIDE_SCHEMA, SideRows
 from headway.model.schema import VEHICLE_COLUMN
-from headway.runtime.operators.base import Dropped
-from headway.runtime.side_table import SIDE_SCHEMA, SideRows
 
 SIDE = "#side"
 SIDE_EXIT = -1

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import headway
+from headway.engine.nodes.executables import modules_of, user_modules
 from headway.errors import FileError, Place, Problem
 from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
-from headway.runtime.bundle import user_modules
-from headway.runtime.modules import modules_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

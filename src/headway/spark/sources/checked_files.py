@@ -24,6 +24,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
+from headway.engine.ingest import Ingest
+from headway.engine.result_tables import SideRow, side_row, side_rows_table
 from headway.errors import InputError
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
@@ -35,8 +37,6 @@ from headway.model.schema import (
     Field,
     Schema,
 )
-from headway.runtime.ingest import Ingest
-from headway.runtime.side_table import SideRow, side_row, side_rows_table
 from headway.sources.parquet_file import ARROW_TYPES, NOT_PARQUET, read_parquet
 from headway.sources.recordings import read_file
 from headway.sources.source_records import (

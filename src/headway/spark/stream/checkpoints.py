@@ -15,10 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from headway.engine.run_folder import SUMMARY, files_of_run, remove, unwritable
 from headway.errors import FileError, Place, Problem
 from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
-from headway.runtime.run_folder import SUMMARY, files_of_run, remove, unwritable
 from headway.spark.accounting import now
 
 MARK = "_headway.json"

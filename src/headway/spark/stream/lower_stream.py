@@ -41,6 +41,9 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headway.compiler.passes import on_one_node
+from headway.engine.jobs import NEVER
+from headway.engine.operators.operator_base import Dropped
+from headway.engine.stepwise import StepResult, Stepwise
 from headway.errors import DataError, Problem
 from headway.model.codec import plan_to_json
 from headway.model.graph import graph_of
@@ -49,9 +52,6 @@ from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row, State
-from headway.runtime.happenings import NEVER
-from headway.runtime.operators.base import Dropped
-from headway.runtime.stepwise import Result, Stepwise
 from headway.spark.batch.lower_batch import Lowered, given_sources
 from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.engine_region import (
@@ -110,7 +110,7 @@ class VehicleStream:
         self._seen: list[int | None] = [None] * len(sources)
         """the last arrival of each source"""
 
-    def offer(self, tuples: Iterable[Held]) -> list[Result]:
+    def offer(self, tuples: Iterable[Held]) -> list[StepResult]:
         """Tuples of any sources in any order; gives the results of what can be run now."""
         seen = self._seen
         for one in tuples:
@@ -142,7 +142,7 @@ class VehicleStream:
             self._engine.take(one.at * MICROSECOND, self._sources[one.source], one.row)
         del self._held[:count]
 
-    def go_on(self, idle_us: int) -> list[Result]:
+    def go_on(self, idle_us: int) -> list[StepResult]:
         """Nothing has come for that long: silent sources are not waited for any longer, and time
         goes on."""
         self._take(len(self._held))
@@ -151,7 +151,7 @@ class VehicleStream:
             self._engine.run_until((max(known) + idle_us) * MICROSECOND)
         return self._engine.take_results()
 
-    def finish(self) -> list[Result]:
+    def finish(self) -> list[StepResult]:
         """The input has ended."""
         self._take(len(self._held))
         self._engine.finish()
@@ -414,7 +414,7 @@ class _Vehicles(StatefulProcessor):
             values = row[names[source]].values()
             yield Held(row[ARRIVED], source, row[POSITION], tuple(values))
 
-    def _rows(self, key: Any, results: list[Result]) -> Iterator[SparkRow]:
+    def _rows(self, key: Any, results: list[StepResult]) -> Iterator[SparkRow]:
         (vehicle,) = key
         for result in results:
             place = self._places[result.output]

@@ -16,11 +16,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headway.engine.operators.operator_base import DropKind
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
-from headway.runtime.operators.base import DropKind
 from headway.spark.accounting import Account, Tally, now
 from headway.spark.lowering.regions import ancestors, part_with
 from headway.spark.session.urgency import POOL, Gates, Share

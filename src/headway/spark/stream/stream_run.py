@@ -10,13 +10,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from headway.engine.operators.operator_base import DropKind
+from headway.engine.run_folder import SUMMARY
 from headway.errors import FileError
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.quantities import SECOND
 from headway.model.query import Criticality
-from headway.runtime.operators.base import DropKind
-from headway.runtime.run_folder import SUMMARY
 from headway.spark.batch.batch_sinks import FILES, OnRows, Sink
 from headway.spark.lowering.regions import ancestors
 from headway.spark.session.spark_failures import explained, may_restart, translated

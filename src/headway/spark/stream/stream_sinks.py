@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from headway.engine.result_tables import TIME
+from headway.engine.run_folder import remove
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import VEHICLE_COLUMN, Schema
-from headway.runtime.run_folder import remove
-from headway.runtime.writing import TIME
 from headway.sources.parquet_file import ARROW_TYPES
 from headway.spark.accounting import Tally, added_names, now
 from headway.spark.batch.batch_sinks import CONSOLE, FILES, PARQUET_FORMAT, SHOWN_ROWS, OnRows, Sink

@@ -1,0 +1,145 @@
+"""The command line of a node's executable: ``python node1.pyz --help``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headway.engine.nodes.links import Address
+from headway.engine.nodes.node_process import NodeProcess, NodeSettings
+from headway.engine.nodes.node_records import FORMATS
+from headway.engine.nodes.node_slice import DEPLOYMENT, NodeSlice, slice_from_json
+from headway.engine.nodes.peers import PeerTiming
+from headway.errors import FileError, HeadwayError, Problem
+from headway.model.quantities import DURATION_FORM, MILLISECOND, parse_duration
+
+
+def main(slice_text: str, executable: Path, arguments: Sequence[str] | None = None) -> int:
+    """Runs the node that the slice describes; 0 when all went well, 2 for bad input."""
+    try:
+        part = slice_from_json(slice_text)
+        given = _parser(part).parse_args(arguments)
+        settings = _settings(part, given, executable)
+        process = NodeProcess(part, settings)
+    except (HeadwayError, OSError) as error:
+        sys.stderr.write(f"{executable.name}: {error}\n")
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: process.stop())
+    epoch, start = _begin(process, given)
+    try:
+        report = process.run(epoch, start)
+    except HeadwayError as error:
+        process.log.note("failed", reason=str(error))
+        sys.stderr.write(f"{executable.name}: {error}\n")
+        return 2
+    if given.json:
+        sys.stdout.write(json.dumps(report) + "\n")
+    return 0
+
+
+def _parser(part: NodeSlice) -> argparse.ArgumentParser:
+    names = ", ".join(operator.name for operator in part.plan.query.operators)
+    about = [
+        f"Runs node {part.node!r} of query {part.plan.query.name!r} in wall-clock time.",
+        f"operators: {names or 'none'}",
+        f"sources:   {', '.join(part.own_sources) or 'none'}",
+        f"sends:     {', '.join(f'{s} to {n}' for s, n in part.sends) or 'nothing'}",
+        f"receives:  {', '.join(f'{s} from {n}' for s, n in part.receives) or 'nothing'}",
+        f"outputs:   {', '.join(o.name for o in part.plan.query.outputs) or 'none'}",
+    ]
+    parser = argparse.ArgumentParser(
+        prog=f"{part.node}.pyz",
+        description="\n".join(about),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="Exit codes: 0 finished, 2 bad input or a missing package.",
+    )
+    add = parser.add_argument
+    add("--deployment", type=Path, help=f"addresses of the nodes ({DEPLOYMENT} beside this file)")
+    add("--input", type=Path, help="recording to replay; without it a driver sends the sources")
+    add("--output", type=Path, help="folder for outputs, events and the exit report")
+    add("--format", choices=sorted(FORMATS), default="jsonl", help="of the outputs (%(default)s)")
+    add("--speed", type=float, default=1.0, help="of the replay (%(default)s: as recorded)")
+    add("--vehicle", help="only this vehicle's tuples of the recording")
+    add("--heartbeat", default="50 ms", help="time between signs of life (%(default)s)")
+    add(
+        "--missed", type=int, default=3, help="missed heartbeats until a peer is lost (%(default)s)"
+    )
+    add("--give-up", default="5 s", help="wait for a lost peer at the end (%(default)s)")
+    add("--tolerance", default="50 ms", help="lateness of input that is a warning (%(default)s)")
+    add("--subscriber", help="HOST:PORT that the outputs are sent to")
+    add("--epoch", type=int, help="engine time in ns at the start (the first arrival)")
+    add("--start", type=int, help="monotonic time in ns of the start (now)")
+    add("--resume", action="store_true", help="join a run under way: earlier input is gone")
+    add("--wait", action="store_true", help="when ready say so, then read epoch and start as JSON")
+    add("--json", action="store_true", help="print the exit report")
+    return parser
+
+
+def _settings(part: NodeSlice, given: argparse.Namespace, executable: Path) -> NodeSettings:
+    path = given.deployment or executable.parent / DEPLOYMENT
+    addresses = read_addresses(path)
+    if missing := {part.node, *(n for _, n in (*part.sends, *part.receives))} - set(addresses):
+        raise FileError(Problem(f"no address of node {sorted(missing)[0]!r}", at=str(path)))
+    heartbeat = _duration("--heartbeat", given.heartbeat)
+    return NodeSettings(
+        addresses=addresses,
+        inputs=given.input,
+        outputs=given.output,
+        form=given.format,
+        speed=given.speed,
+        vehicle=given.vehicle,
+        tolerance=_duration("--tolerance", given.tolerance),
+        timing=PeerTiming(
+            heartbeat=max(heartbeat, MILLISECOND),
+            missed=max(given.missed, 1),
+            give_up=_duration("--give-up", given.give_up),
+        ),
+        subscriber=_address("--subscriber", given.subscriber) if given.subscriber else None,
+        resume=given.resume,
+    )
+
+
+def read_addresses(path: Path) -> dict[str, Address]:
+    """Node -> (host, port), from a ``deployment.json``."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {name: _address(name, node["address"]) for name, node in content["nodes"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(
+            Problem(f"cannot read the addresses: {error}", at=str(path), want="build it again")
+        ) from None
+
+
+def _address(name: str, text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise FileError(Problem("not an address", at=name, got=text, want="write HOST:PORT"))
+    return host, int(port)
+
+
+def _duration(name: str, text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError:
+        want = f"write {DURATION_FORM}"
+        raise FileError(Problem("not a duration", at=name, got=text, want=want)) from None
+
+
+def _begin(process: NodeProcess, given: argparse.Namespace) -> tuple[int, int]:
+    """The engine's time at the start, and when that is on the machine's clock."""
+    told: dict[str, Any] = {"epoch": given.epoch, "start": given.start}
+    process.log.note("ready", first_arrival=process.first_arrival)
+    if given.wait:
+        ready = {"ready": process.part.node, "first_arrival": process.first_arrival}
+        sys.stdout.write(json.dumps(ready) + "\n")
+        sys.stdout.flush()
+        told = json.loads(sys.stdin.readline())
+    start = told["start"] if told["start"] is not None else time.monotonic_ns()
+    epoch = told["epoch"] if told["epoch"] is not None else process.first_arrival
+    return (time.time_ns() if epoch is None else int(epoch)), int(start)

@@ -1,0 +1,363 @@
+"""One node of a plan as a process: its run in wall-clock time, its peers, its inputs and outputs,
+its report."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headway.engine.clock import Behind, KeepingUp, MonotonicClock, PacedClock
+from headway.engine.jobs import Arrival
+from headway.engine.kernel import Outlet
+from headway.engine.nodes.links import Address
+from headway.engine.nodes.node_records import EventLog, NodeOutputs
+from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
+from headway.engine.nodes.peers import Peers, PeerTiming
+from headway.engine.nodes.wire_format import Sent
+from headway.engine.operators.operator_base import Dropped
+from headway.engine.program import assemble
+from headway.engine.trace import EventKind, Trace
+from headway.engine.wall_time import ENDED, WallTime, apart
+from headway.model.quantities import MICROSECOND, MILLISECOND
+from headway.model.user_operator import Row
+
+SUBSCRIBER = "subscriber"
+NOTED = 20
+"""events of one sort that are noted one by one; after that only counted"""
+
+SendOut = Callable[[str, Sent | int | None], None]
+"""(stream, a tuple, a watermark or the end)"""
+
+
+class OtherNodes:
+    """The rest of the plan, as the run of one node sees it: streams leave for peers and come from
+    them, with their time. ``send_out`` hands over to the I/O thread; the ``take_…`` methods are
+    posted by it to the run's own."""
+
+    def __init__(self, part: NodeSlice, time: WallTime, send_out: SendOut) -> None:
+        self._node = part.node
+        self._time, self._kernel = time, time.kernel
+        self._send_out = send_out
+        self._sender_of = dict(part.receives)
+        self.marks: dict[str, int | None] = dict.fromkeys(self._sender_of)
+        self._sent = tuple(dict.fromkeys(stream for stream, _ in part.sends))
+        self._told: dict[str, int] = {}
+        self.received = self.sent = 0
+
+    # ---------------------------------------------------------------- out
+
+    def send(self, outlet: Outlet, row: Row, root: int, late: bool) -> None:
+        self.sent += 1
+        stream = outlet.stream
+        if record := self._kernel.record:
+            now = self._kernel.now
+            record((EventKind.SEND, now, now, outlet.node, "", stream, root, 0, 0))
+        self._send_out(stream, Sent(row, root, late))
+
+    def time_moved(self) -> None:
+        """Tells the nodes behind how far time has come."""
+        if not self._sent:
+            return
+        watermarks = self._kernel.watermarks
+        watermarks.entering()
+        for stream in self._sent:
+            mark = watermarks.leaving[stream]
+            told = self._told.get(stream)
+            if mark is None or (told is not None and mark <= told) or told == ENDED:
+                continue
+            if mark >= ENDED:
+                self._told[stream] = ENDED
+                self._send_out(stream, None)
+            else:
+                self._told[stream] = mark
+                self._send_out(stream, mark)
+
+    # ---------------------------------------------------------------- in
+
+    def take_rows(self, stream: str, rows: list[Sent]) -> None:
+        """Tuples of another node's stream, or of a source that is fed from outside."""
+        remote = stream in self._sender_of
+        for row, root, late in rows:
+            self.received += 1
+            if remote:
+                self._kernel.receive(stream, self._node, row, root, late)
+            else:
+                self._time.take(stream, row, self._kernel.now)
+        self._time.note_move()
+
+    def take_mark(self, stream: str, mark: int) -> None:
+        before = self.marks.get(stream)
+        if before is None or mark > before:
+            self.marks[stream] = mark
+            self._time.note_move()
+
+    def take_loss(self, peer: str) -> None:
+        """A peer is not heard of: nothing waits for its streams."""
+        self._time.lost |= self._from(peer) - self._time.ended
+        self._time.note_move()
+
+    def take_return(self, peer: str) -> None:
+        self._time.lost -= self._from(peer)
+
+    def give_up(self, peer: str) -> bool:
+        """Ends a lost peer's streams if nothing else is left to wait for; whether it did."""
+        time, sources = self._time, self._kernel.program.graph.sources
+        if not time.lost or not (time.ended | time.lost).issuperset(sources):
+            return False
+        gone = self._from(peer) & time.lost
+        time.lost -= gone
+        for stream in gone:
+            time.end(stream)
+        return bool(gone)
+
+    def _from(self, peer: str) -> set[str]:
+        return {stream for stream, sender in self._sender_of.items() if sender == peer}
+
+
+def exit_report(
+    node: str,
+    run: WallTime,
+    others: OtherNodes,
+    peers: Peers,
+    outputs: NodeOutputs,
+    keeping_up: KeepingUp,
+    log: EventLog,
+) -> dict[str, Any]:
+    """Times in nanoseconds, ``at`` and ``ended_at`` on the machine's monotonic clock."""
+    kernel = run.kernel
+    return {
+        "node": node,
+        "ended_at": time.monotonic_ns(),
+        "arrived": kernel.arrived,
+        "received": others.received,
+        "sent": others.sent,
+        "outputs": {n: {"tuples": t, "missed": m} for n, (t, m) in outputs.counts.items()},
+        "decisions": kernel.decisions,
+        "preemptions": kernel.preemptions,
+        "timeouts": kernel.timeouts,
+        "late_arrivals": keeping_up.late_arrivals,
+        "worst_lag_ns": keeping_up.worst_lag,
+        "worst_backlog": keeping_up.worst_backlog,
+        "bad_frames": peers.bad_frames,
+        "duplicates": peers.incoming.duplicates,
+        "gaps": peers.incoming.gaps,
+        "overflowed": peers.overflowed,
+        "peers_lost": [*log.named("peer lost"), *log.named("peer given up")],
+        "peers_back": log.named("peer back"),
+    }
+
+
+@dataclass(kw_only=True)
+class NodeSettings:
+    """How a node process is run. Without ``inputs`` its sources wait for a driver's frames."""
+
+    addresses: Mapping[str, Address]
+    inputs: Path | None = None
+    outputs: Path | None = None
+    form: str = "jsonl"
+    speed: float = 1.0
+    vehicle: str | None = None
+    tolerance: int = 50 * MILLISECOND
+    timing: PeerTiming = field(default_factory=PeerTiming)
+    subscriber: Address | None = None
+    resume: bool = False
+    """started again in the middle of a run: what has already arrived is gone"""
+
+
+class NodeProcess:
+    """Made, then ready (listening, first arrival known), then run to the end."""
+
+    def __init__(self, part: NodeSlice, settings: NodeSettings) -> None:
+        self.part, self.settings = part, settings
+        folder = settings.outputs
+        path = None if folder is None else folder / f"{part.node}.events.jsonl"
+        self.log = EventLog(part.node, path, append=settings.resume)
+        self._dropped: dict[str, int] = {}
+        self._policy = part.make_policy()
+        sent = [stream for stream, _ in part.sends]
+        plan = part.plan
+        self._program = assemble(
+            plan, self._policy, plan.tasks, part.order, apart=apart(plan), leaving=sent
+        )
+        self._arrivals = self._recording()
+        self._first = next(self._arrivals, None)
+        self._listener = socket.create_server(settings.addresses[part.node])
+        self._keeping_up = KeepingUp(tolerance=settings.tolerance, on_behind=self._behind)
+        self._time: WallTime | None = None
+        self._others: OtherNodes | None = None
+        self._peers: Peers | None = None
+        self._skipped = 0
+        self._asked: dict[str, int] = {}
+
+    @property
+    def first_arrival(self) -> int | None:
+        """The engine's time (ns) of the first tuple of its recording."""
+        return None if self._first is None else self._first.time
+
+    def _recording(self) -> Iterator[Arrival]:
+        names = set(self.part.own_sources)
+        sources = [source for source in self.part.plan.query.sources if source.name in names]
+        if self.settings.inputs is None or not sources:
+            return
+        from headway.sources.recordings import read_recording
+
+        recording = read_recording(self.settings.inputs, sources, self.settings.vehicle)
+        for arrived_at, source, row, _ in recording:
+            yield Arrival(arrived_at * MICROSECOND, source, row)
+
+    def run(self, epoch: int, start: int) -> dict[str, Any]:
+        """Runs until all inputs have ended; the engine's time is ``epoch`` when the machine's
+        monotonic clock shows ``start``. Gives the exit report."""
+        part, settings = self.part, self.settings
+        pace = PacedClock(MonotonicClock(), epoch, start, settings.speed)
+        remote = {stream for stream, _ in part.receives}
+        fed = set(part.own_sources) if settings.inputs is None else set()
+        outputs = NodeOutputs(
+            part.plan, settings.outputs, settings.form, self._publish, append=settings.resume
+        )
+        peers = self._peers = self._make_peers()
+        run = self._time = WallTime(
+            part.plan,
+            self._program,
+            self._policy,
+            pace=pace,
+            sinks=outputs.sinks,
+            on_drop=self._drop,
+            trace=Trace(kept=False),
+            keeping_up=self._keeping_up,
+            live=frozenset(remote | fed),
+            outside=self._see_others,
+        )
+        assert self._others is not None
+        self.log.note("running", epoch=epoch, start=start, resumed=settings.resume)
+        peers.start()
+        run.run(self._due(pace))
+        if settings.subscriber is not None:
+            for output in part.plan.query.outputs:
+                peers.send(OUTPUT + output.name, None)
+        peers.finish()
+        outputs.close()
+        self.log.note("finished")
+        report = exit_report(
+            part.node, run, self._others, peers, outputs, self._keeping_up, self.log
+        )
+        report |= {
+            "missed_while_down": self._skipped,
+            "dropped": dict(sorted(self._dropped.items())),
+        }
+        self.log.close()
+        if settings.outputs is not None:
+            path = settings.outputs / f"{part.node}.report.json"
+            path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        return report
+
+    def _see_others(self, run: WallTime) -> OtherNodes:
+        assert self._peers is not None
+        self._others = OtherNodes(self.part, run, self._peers.send)
+        return self._others
+
+    def _due(self, pace: PacedClock) -> Iterator[Arrival]:
+        if self._first is None:
+            return
+        since = pace.now() if self.settings.resume else self._first.time
+        if self._first.time >= since:
+            yield self._first
+        else:
+            self._skipped += 1
+        for arrival in self._arrivals:
+            if arrival.time >= since:
+                yield arrival
+            else:
+                self._skipped += 1
+
+    def _make_peers(self) -> Peers:
+        part, addresses = self.part, dict(self.settings.addresses)
+        sends: dict[str, list[str]] = {}
+        for stream, receiver in part.sends:
+            sends.setdefault(receiver, []).append(stream)
+        if self.settings.subscriber is not None and part.plan.query.outputs:
+            sends[SUBSCRIBER] = [OUTPUT + output.name for output in part.plan.query.outputs]
+            addresses[SUBSCRIBER] = self.settings.subscriber
+        return Peers(
+            part.node,
+            fingerprint=part.fingerprint,
+            streams=part.wire_streams(),
+            sends=sends,
+            senders={sender for _, sender in part.receives},
+            addresses=addresses,
+            handler=self,
+            log=self.log,
+            timing=self.settings.timing,
+            listener=self._listener,
+        )
+
+    def stop(self) -> None:
+        """From a signal: no more input."""
+        if self._time is not None:
+            self.log.note("stopping")
+            self._time.post(self._time.stop)
+
+    # ---------------------------------------------------------------- from the I/O thread
+
+    def _running(self) -> tuple[WallTime, OtherNodes]:
+        assert self._time is not None
+        assert self._others is not None
+        return self._time, self._others
+
+    def rows(self, stream: str, rows: list[Sent]) -> None:
+        run, others = self._running()
+        run.post(others.take_rows, stream, rows)
+
+    def mark(self, stream: str, mark: int) -> None:
+        run, others = self._running()
+        run.post(others.take_mark, stream, mark)
+
+    def ended(self, stream: str) -> None:
+        run, _ = self._running()
+        run.close(stream)
+
+    def lost(self, peer: str) -> None:
+        run, others = self._running()
+        run.post(others.take_loss, peer)
+
+    def back(self, peer: str) -> None:
+        run, others = self._running()
+        run.post(others.take_return, peer)
+
+    def tick(self, now: int) -> None:
+        """A lost peer is given up when it stays away and all else has ended."""
+        assert self._peers is not None
+        run, _ = self._running()
+        give_up = self.settings.timing.give_up
+        for peer in {sender for _, sender in self.part.receives}:
+            since = self._peers.liveness.lost_since(peer)
+            if since is not None and now - max(since, self._asked.get(peer, since)) > give_up:
+                self._asked[peer] = now - give_up * 3 // 4
+                run.post(self._give_up, peer)
+
+    def _give_up(self, peer: str) -> None:
+        _, others = self._running()
+        if others.give_up(peer):
+            self.log.note("peer given up", peer=peer)
+
+    # ---------------------------------------------------------------- from the kernel
+
+    def _publish(self, output: str, row: Row, completed: int) -> None:
+        if self.settings.subscriber is not None:
+            assert self._peers is not None
+            self._peers.send(OUTPUT + output, Sent(row, completed, False))
+
+    def _drop(self, dropped: Dropped, now: int) -> None:
+        count = self._dropped[dropped.kind] = self._dropped.get(dropped.kind, 0) + 1
+        if count <= NOTED:
+            facts = {"where": dropped.where, "reason": dropped.reason, "row": repr(dropped.row)}
+            self.log.note("dropped", kind=dropped.kind.value, engine_time=now, **facts)
+
+    def _behind(self, behind: Behind) -> None:
+        if self._keeping_up.warnings <= NOTED:
+            self.log.note("behind", lag_ns=behind.lag, backlog=behind.backlog, what=str(behind))

@@ -1,0 +1,170 @@
+"""What a node process writes: what it notes about itself and its peers, with the machine's
+monotonic time, and its outputs, as a line of JSON a tuple or as Parquet when the run is over."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
+from headway.model.query import Output
+from headway.model.schema import DataType, Field, Schema
+from headway.model.user_operator import Row
+
+
+class EventLog:
+    """Keeps events; with a path, also as a line of JSON each, written at once: they outlive a
+    process that is killed."""
+
+    def __init__(self, node: str, path: Path | None = None, *, append: bool = False) -> None:
+        self._node = node
+        self._lock = threading.RLock()  # a signal may come while an event is noted
+        self.events: list[dict[str, Any]] = []
+        self._file: TextIO | None = None
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("a" if append else "w", encoding="utf-8")
+
+    def note(self, event: str, **facts: Any) -> None:
+        entry = {"at": time.monotonic_ns(), "node": self._node, "event": event, **facts}
+        with self._lock:
+            self.events.append(entry)
+            if self._file is not None:
+                self._file.write(json.dumps(entry) + "\n")
+                self._file.flush()
+
+    def named(self, event: str) -> list[dict[str, Any]]:
+        return [entry for entry in list(self.events) if entry["event"] == event]
+
+    def close(self) -> None:
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+
+def read_events(path: Path) -> list[dict[str, Any]]:
+    """The events of a file; a last line cut short by a kill is left out."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    return [json.loads(line) for line in lines]
+
+
+# -------------------------------------------------------------------- outputs
+
+
+class OutputFile(Protocol):
+    """Takes the tuples of one output with the times of completion and deadline (ns)."""
+
+    def write(self, row: Row, completed: int, deadline: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class JsonLines:
+    """Every line is on disk at once and stays if the process is killed; a restarted one goes on."""
+
+    def __init__(self, path: Path, schema: Schema, append: bool) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: TextIO = path.with_name(f"{path.name}.jsonl").open(
+            "a" if append else "w", encoding="utf-8"
+        )
+        self._names = [field.name for field in schema.columns]
+
+    def write(self, row: Row, completed: int, deadline: int) -> None:
+        line = {
+            "row": dict(zip(self._names, row, strict=True)),
+            "completed": completed,
+            "deadline": deadline,
+            "missed": completed > deadline,
+        }
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Parquet:
+    """Columns ``completed_ns``, ``deadline_ns`` and ``missed`` besides the stream's own (with a
+    ``_`` behind them where it has such a one). The file appears when the run is over, so a
+    process that is killed leaves none, and one that is started again only its own."""
+
+    def __init__(self, path: Path, schema: Schema, append: bool) -> None:
+        from headway.sources.parquet_file import StreamWriter
+
+        added = {
+            "completed_ns": DataType.BIGINT,
+            "deadline_ns": DataType.BIGINT,
+            "missed": DataType.BOOLEAN,
+        }
+        fields = [Field(_free(name, schema), kind) for name, kind in added.items()]
+        whole = Schema((*schema.fields, *fields))
+        self._writer = StreamWriter(path.with_name(f"{path.name}.parquet"), whole, arrival=False)
+
+    def write(self, row: Row, completed: int, deadline: int) -> None:
+        self._writer.write((*row, completed, deadline, completed > deadline))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _free(name: str, schema: Schema) -> str:
+    while schema.find(name) is not None:
+        name += "_"
+    return name
+
+
+FORMATS: dict[str, Callable[[Path, Schema, bool], OutputFile]] = {
+    "jsonl": JsonLines,
+    "parquet": Parquet,
+}
+
+
+class NodeOutputs:
+    """All outputs of a node. ``also`` gets every tuple too: (output, row, completed)."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        folder: Path | None,
+        form: str,
+        also: Callable[[str, Row, int], None],
+        *,
+        append: bool = False,
+    ) -> None:
+        schemas = dict(plan.schemas)
+        self.counts = {output.name: [0, 0] for output in plan.query.outputs}
+        """tuples and misses"""
+        self._files: dict[str, OutputFile] = {}
+        if folder is not None:
+            for output in plan.query.outputs:
+                self._files[output.name] = FORMATS[form](
+                    folder / output.name, schemas[output.stream], append
+                )
+        self._also = also
+        self.sinks = {output.name: self._sink(output) for output in plan.query.outputs}
+
+    def _sink(self, output: Output) -> Callable[[Row, int], None]:
+        name, relative, count = output.name, output.deadline or 0, self.counts[output.name]
+        file = self._files.get(name)
+
+        def take(row: Row, completed: int) -> None:
+            deadline = row[0] * MICROSECOND + relative
+            count[0] += 1
+            count[1] += completed > deadline
+            if file is not None:
+                file.write(row, completed, deadline)
+            self._also(name, row, completed)
+
+        return take
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()

@@ -1,0 +1,94 @@
+"""What one node needs to know of a plan: its operators, tasks, streams and peers, as JSON."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from headway.engine.nodes.wire_format import WireStream, stream_of
+from headway.engine.program import StaticOrder
+from headway.errors import FileError, Problem
+from headway.model.codec import plan_from_json, plan_to_json
+from headway.model.plan import Plan
+from headway.schedule.online.policy import Policy
+
+DEPLOYMENT = "deployment.json"
+"""beside the executables: where the nodes are found, and in which order to start them"""
+OUTPUT = "output:"
+"""before an output's name, where its tuples go to a subscriber"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSlice:
+    """``plan`` is cut down to the node: streams of other nodes stand in it as sources.
+
+    ``policy`` is ``module:Class``; ``streams`` numbers all streams of the whole plan; ``sends``
+    and ``receives`` are (stream, other node); ``fingerprint`` is that of the whole plan.
+    """
+
+    node: str
+    fingerprint: str
+    policy: str
+    plan: Plan
+    order: StaticOrder
+    streams: tuple[tuple[str, int], ...]
+    sends: tuple[tuple[str, str], ...]
+    receives: tuple[tuple[str, str], ...]
+
+    @property
+    def own_sources(self) -> tuple[str, ...]:
+        remote = {stream for stream, _ in self.receives}
+        return tuple(s.name for s in self.plan.query.sources if s.name not in remote)
+
+    def make_policy(self) -> Policy:
+        module, _, name = self.policy.partition(":")
+        made = getattr(importlib.import_module(module), name)()
+        assert isinstance(made, Policy)
+        return made
+
+    def wire_streams(self) -> list[WireStream]:
+        """The streams that this node may send or get, ready to be written and read."""
+        schemas = dict(self.plan.schemas)
+        for output in self.plan.query.outputs:
+            schemas[OUTPUT + output.name] = schemas[output.stream]
+        return [stream_of(n, name, schemas[name]) for name, n in self.streams if name in schemas]
+
+
+def slice_to_json(part: NodeSlice) -> str:
+    content = {
+        "node": part.node,
+        "fingerprint": part.fingerprint,
+        "policy": part.policy,
+        "plan": json.loads(plan_to_json(part.plan)),
+        "order": asdict(part.order),
+        "streams": part.streams,
+        "sends": part.sends,
+        "receives": part.receives,
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def slice_from_json(text: str, name: str = "slice.json") -> NodeSlice:
+    """Reads what :func:`slice_to_json` wrote; FileError when it is something else."""
+    try:
+        content = json.loads(text)
+        return NodeSlice(
+            node=str(content["node"]),
+            fingerprint=str(content["fingerprint"]),
+            policy=str(content["policy"]),
+            plan=plan_from_json(json.dumps(content["plan"]), name),
+            order=StaticOrder(**content["order"]),
+            streams=_pairs(content["streams"]),
+            sends=_pairs(content["sends"]),
+            receives=_pairs(content["receives"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(
+            Problem(f"not a node's part of a plan: {error!r}", at=name, want="build it again")
+        ) from None
+
+
+def _pairs(listed: list[list[Any]]) -> tuple[tuple[str, Any], ...]:
+    return tuple((str(first), second) for first, second in listed)

@@ -1,0 +1,1 @@
+"""The operators on the vehicle: rows in, rows out."""

@@ -1,0 +1,265 @@
+"""What a run gives: output tuples with their deadlines, side outputs, counts, summaries; and the
+runs of all vehicles of a recording added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headway.engine.kernel import Kernel
+from headway.engine.operators.operator_base import DropKind, Dropped
+from headway.engine.trace import Trace
+from headway.model.quantities import MICROSECOND
+from headway.model.query import Criticality, Query
+from headway.model.user_operator import Row
+
+COUNTS = (
+    "arrived",
+    "shed",
+    "late",
+    "rejected",
+    "failed",
+    "refused",
+    "decisions",
+    "preemptions",
+    "timeouts",
+)
+
+Latencies = np.ndarray[tuple[int], np.dtype[np.int64]]
+"""Nanoseconds from sensing to insertion in the output stream."""
+
+
+class OutputTuple(NamedTuple):
+    """A tuple of an output stream and how it stands to its deadline (all times in ns)."""
+
+    row: Row
+    completed: int
+    deadline: int
+
+    @property
+    def missed(self) -> bool:
+        return self.completed > self.deadline
+
+    @property
+    def latency(self) -> int:
+        """From sensing to insertion in the output stream."""
+        return self.completed - int(self.row[0]) * MICROSECOND
+
+
+@dataclass(slots=True)
+class OutputRecord:
+    """All tuples of one output, in order of completion."""
+
+    name: str
+    relative_deadline: int
+    weight: float
+    hard: bool
+    rows: list[Row] = field(default_factory=list)
+    completed: list[int] = field(default_factory=list)
+
+    def extend(self, rows: list[Row], completed: int) -> None:
+        """Many tuples, completed at one time."""
+        self.rows += rows
+        self.completed += [completed] * len(rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[OutputTuple]:
+        for row, completed in zip(self.rows, self.completed, strict=True):
+            yield OutputTuple(row, completed, row[0] * MICROSECOND + self.relative_deadline)
+
+    @property
+    def latencies(self) -> Latencies:
+        sensed = np.fromiter((row[0] for row in self.rows), dtype=np.int64, count=len(self.rows))
+        return np.array(self.completed, dtype=np.int64) - sensed * MICROSECOND
+
+    @property
+    def misses(self) -> int:
+        return int((self.latencies > self.relative_deadline).sum())
+
+    def summary(self) -> OutputSummary:
+        return self.summary_of(self.latencies)
+
+    def summary_of(self, latencies: Latencies) -> OutputSummary:
+        """The summary of an output like this one with these latencies, of several runs, say."""
+        some = len(latencies) > 0
+        median, high = np.percentile(latencies, [50, 99]) if some else (0.0, 0.0)
+        return OutputSummary(
+            output=self.name,
+            tuples=len(latencies),
+            misses=int((latencies > self.relative_deadline).sum()),
+            deadline=self.relative_deadline,
+            hard=self.hard,
+            weight=self.weight,
+            latency_median=int(median),
+            latency_99=int(high),
+            latency_max=int(latencies.max()) if some else 0,
+        )
+
+
+def records_of(query: Query) -> dict[str, OutputRecord]:
+    """An empty record for every output of a query."""
+    return {
+        output.name: OutputRecord(
+            output.name,
+            output.deadline or 0,
+            output.weight,
+            output.criticality is Criticality.HARD,
+        )
+        for output in query.outputs
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputSummary:
+    """Latencies (ns) and misses of one output."""
+
+    output: str
+    tuples: int
+    misses: int
+    deadline: int
+    hard: bool
+    weight: float
+    latency_median: int
+    latency_99: int
+    latency_max: int
+
+    @property
+    def miss_ratio(self) -> float:
+        return self.misses / self.tuples if self.tuples else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """A run in numbers."""
+
+    outputs: tuple[OutputSummary, ...]
+    arrived: int
+    shed: int
+    late: int
+    rejected: int
+    failed: int
+    refused: int
+    """jobs of hard paths that a policy did not admit: each is a miss (ROP-EDF section 4)"""
+    decisions: int
+    preemptions: int
+    timeouts: int
+    end: int
+
+    @property
+    def miss_ratio(self) -> float:
+        """Weighted over outputs: ``sum(alpha_s * M_s / N_s) / sum(alpha_s)`` (S-EDF equation 4)."""
+        return weighted_miss_ratio(self.outputs)
+
+
+def weighted_miss_ratio(outputs: Sequence[OutputSummary]) -> float:
+    """The papers' deadline miss ratio; outputs without a tuple do not count."""
+    seen = [output for output in outputs if output.tuples]
+    weight = sum(output.weight for output in seen)
+    return sum(o.weight * o.miss_ratio for o in seen) / weight if weight else 0.0
+
+
+@dataclass(slots=True)
+class SideOutput:
+    """Dropped tuples with the time they were dropped."""
+
+    dropped: list[tuple[int, Dropped]] = field(default_factory=list)
+
+    def take(self, dropped: Dropped, now: int) -> None:
+        self.dropped.append((now, dropped))
+
+    def count(self, kind: str) -> int:
+        return sum(one.kind == kind for _, one in self.dropped)
+
+
+@dataclass(slots=True)
+class RunResult:
+    """Outputs by name, dropped tuples, the trace and the counts of a finished run."""
+
+    outputs: dict[str, OutputRecord]
+    side: SideOutput
+    trace: Trace
+    kernel: Kernel
+
+    def summary(self) -> RunSummary:
+        kernel = self.kernel
+        return RunSummary(
+            outputs=tuple(record.summary() for record in self.outputs.values()),
+            arrived=kernel.arrived,
+            shed=self.side.count(DropKind.SHED),
+            late=self.side.count(DropKind.LATE),
+            rejected=self.side.count(DropKind.REJECTED),
+            failed=self.side.count(DropKind.FAILED),
+            refused=kernel.refused,
+            decisions=kernel.decisions,
+            preemptions=kernel.preemptions,
+            timeouts=kernel.timeouts,
+            end=kernel.now,
+        )
+
+
+# -------------------------------------------------------------------- all vehicles
+
+
+class VehicleRun(NamedTuple):
+    """A finished run; ``vehicle`` is None where the recording names none."""
+
+    vehicle: str | None
+    result: RunResult
+
+
+@dataclass(slots=True)
+class Totals:
+    """Adds runs up; keeps their latencies, because percentiles do not add up."""
+
+    by_vehicle: list[tuple[str | None, RunSummary]] = field(default_factory=list)
+    _kinds: dict[str, OutputRecord] = field(default_factory=dict)
+    _latencies: dict[str, list[Latencies]] = field(default_factory=dict)
+
+    def add(self, run: VehicleRun) -> None:
+        self.by_vehicle.append((run.vehicle, run.result.summary()))
+        for name, record in run.result.outputs.items():
+            kind = OutputRecord(name, record.relative_deadline, record.weight, record.hard)
+            self._kinds.setdefault(name, kind)
+            self._latencies.setdefault(name, []).append(record.latencies)
+
+    @property
+    def summary(self) -> RunSummary:
+        """Of all vehicles; ``end`` is the last one's."""
+        summaries = [summary for _, summary in self.by_vehicle]
+        return RunSummary(
+            outputs=tuple(
+                kind.summary_of(np.concatenate(self._latencies[name]))
+                for name, kind in self._kinds.items()
+            ),
+            end=max((summary.end for summary in summaries), default=0),
+            **{name: sum(getattr(s, name) for s in summaries) for name in COUNTS},
+        )
+
+    @property
+    def hard_misses(self) -> list[str]:
+        """The hard outputs that missed a deadline."""
+        return [output.output for output in self.summary.outputs if output.hard and output.misses]
+
+
+def summary_data(summary: RunSummary) -> dict[str, Any]:
+    """A summary as JSON-able data; times in nanoseconds say so in their names."""
+    data: dict[str, Any] = {name: getattr(summary, name) for name in COUNTS}
+    data["end_ns"] = summary.end
+    data["miss_ratio"] = summary.miss_ratio
+    data["outputs"] = [output_data(output) for output in summary.outputs]
+    return data
+
+
+def output_data(output: OutputSummary) -> dict[str, Any]:
+    """One output's; all its fields."""
+    times = ("deadline", "latency_median", "latency_99", "latency_max")
+    data = {
+        f"{name}_ns" if name in times else name: value for name, value in asdict(output).items()
+    }
+    data["miss_ratio"] = output.miss_ratio
+    return data

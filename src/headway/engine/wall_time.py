@@ -1,0 +1,318 @@
+"""Wall-clock time: the same rules, but operators really take their time.
+
+One thread runs everything here. It takes in what is due (arrivals, messages, timers), then runs the
+most urgent job, operator by operator; after each operator it takes in again and lets a more urgent
+job go first. Other threads only leave things in the inbox. A node with several cores is run by one
+thread as well: Python would not use more.
+
+What lies outside the process (the other nodes of a plan) is an :class:`Outside`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from heapq import heappop, heappush
+from typing import Any, Protocol
+
+from headway.engine.clock import KeepingUp, PacedClock
+from headway.engine.jobs import NEVER, Arrival, ReadyJob, Stepping, TimedCall
+from headway.engine.kernel import Kernel, Outlet, Sink
+from headway.engine.operators.operator_base import Dropped
+from headway.engine.program import RunProgram
+from headway.engine.reranking import Ranks
+from headway.engine.trace import EventKind, Trace
+from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
+from headway.model.user_operator import Row
+from headway.schedule.online.policy import Policy, RerankingPolicy
+
+ENDED = NEVER >> 1
+"""a watermark beyond this: nothing comes any more"""
+JOBS_BETWEEN_MARKS = 16
+"""a busy engine looks this often whether windows can close; an idle one always"""
+WORTH_A_BOUNDARY = 50 * MICROSECOND
+"""operators that declare at least this cost are not fused, so that others may go between them"""
+
+
+def apart(plan: Plan) -> frozenset[str]:
+    """The operators that are run one by one."""
+    return frozenset(
+        operator.name
+        for operator in plan.query.operators
+        if operator.cost is not None and operator.cost.of(1, Fraction(1)) >= WORTH_A_BOUNDARY
+    )
+
+
+class Outside(Protocol):
+    """The other nodes, as a run in wall-clock time sees them."""
+
+    @property
+    def marks(self) -> Mapping[str, int | None]:
+        """How far time has come on the streams that come from there; others are sources here."""
+
+    def send(self, outlet: Outlet, row: Row, root: int, late: bool) -> None:
+        """A tuple leaves for them."""
+
+    def time_moved(self) -> None:
+        """Watermarks may have moved on, and windows closed."""
+
+
+class OneProcess:
+    """All nodes are here: what would cross a bus is handed over at once."""
+
+    def __init__(self, plan: Plan, time: WallTime) -> None:
+        self._time = time
+        self.marks: Mapping[str, int | None] = {}
+        self._receivers: dict[str, tuple[str, ...]] = {}
+        for crossing in plan.crossings:
+            before = self._receivers.get(crossing.stream, ())
+            self._receivers[crossing.stream] = (*before, crossing.receiver)
+
+    def send(self, outlet: Outlet, row: Row, root: int, late: bool) -> None:
+        for node in self._receivers.get(outlet.stream, ()):
+            self._time.kernel.receive(outlet.stream, node, row, root, late)
+
+    def time_moved(self) -> None:
+        """Nobody else wants to know."""
+
+
+class WallTime:
+    """Runs a program as time passes. ``live`` sources are fed from outside, until they are closed;
+    the others are replayed from the arrivals given to :meth:`run`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        program: RunProgram,
+        policy: Policy,
+        *,
+        pace: PacedClock,
+        sinks: dict[str, Sink],
+        on_drop: Callable[[Dropped, int], None],
+        trace: Trace,
+        keeping_up: KeepingUp,
+        live: frozenset[str] = frozenset(),
+        outside: Callable[[WallTime], Outside] | None = None,
+    ) -> None:
+        self.pace = pace
+        self.kernel = Kernel(
+            plan,
+            program,
+            self,
+            sinks=sinks,
+            on_drop=on_drop,
+            trace=trace,
+            eager=True,  # not only sources move time here
+            clock=pace.now,
+            on_time_moved=self.note_move,
+            source_marks=self._source_marks,
+        )
+        for unit in program.units:
+            unit.free = False  # what costs nothing in the model takes time here
+        self.keeping_up = keeping_up
+        self.live = live
+        self._outside: Outside = OneProcess(plan, self) if outside is None else outside(self)
+        self._preemptive = policy.preemptive
+        self._ranks = Ranks(policy) if isinstance(policy, RerankingPolicy) else None
+        self._events: list[TimedCall] = []
+        self._ready: list[ReadyJob] = []
+        self._inbox: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self._wake = threading.Event()
+        self._arrivals: Iterator[Arrival] = iter(())
+        self._arrival: Arrival | None = None
+        self.ended: set[str] = set()
+        """sources from which nothing comes any more"""
+        self.lost: set[str] = set()
+        """sources whose node is not heard of: windows do not wait for them"""
+        self._jobs_since = 0
+        self._moved = True
+
+    # ---------------------------------------------------------------- from other threads
+
+    def post(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Has the run's thread call the function, at the next boundary of an operator."""
+        self._inbox.append((function, arguments))
+        self._wake.set()
+
+    def feed(self, source: str, row: Any) -> None:
+        """A tuple of a live source has come."""
+        self.post(self.take, source, row, self.pace.now())
+
+    def close(self, source: str) -> None:
+        """Nothing more comes from this source."""
+        self.post(self.end, source)
+
+    # ---------------------------------------------------------------- time
+
+    def at(self, time: int, kind: int, function: Callable[[Any], None], argument: Any) -> None:
+        self.kernel.number += 1
+        heappush(self._events, (time, kind, self.kernel.number, function, argument))
+
+    def run(self, arrivals: Iterable[Arrival] = ()) -> None:
+        """Replays the arrivals, in order of time, and returns when all sources have ended and
+        nothing is left to do."""
+        self._arrivals = iter(arrivals)
+        self._next_arrival()
+        while True:
+            self._take_in()
+            if self._moved and (not self._ready or self._jobs_since >= JOBS_BETWEEN_MARKS):
+                self._moved, self._jobs_since = False, 0
+                self.kernel.watermarks.look()
+                self._outside.time_moved()
+            if self._ready:
+                self._run_most_urgent()
+            elif not self._moved:
+                due = self._events[0][0] if self._events else NEVER
+                if self._arrival is not None:
+                    due = min(due, self._arrival.time)
+                if due == NEVER and self.ended.issuperset(self.kernel.program.graph.sources):
+                    return
+                if not self._inbox:
+                    self.pace.clock.wait(self.pace.clock_time(due), self._wake)
+                self._wake.clear()
+
+    def _next_arrival(self) -> None:
+        self._arrival = next(self._arrivals, None)
+        if self._arrival is None:
+            self.ended |= self.kernel.program.graph.sources.keys() - self.live
+            self._moved = True
+
+    def _take_in(self) -> None:
+        """All that is due. An overdue arrival counts from when it was due, so that a busy engine
+        sheds and times out as an idle one would."""
+        kernel = self.kernel
+        now = kernel.now = self.pace.now()
+        while self._inbox:
+            function, arguments = self._inbox.popleft()
+            function(*arguments)
+        events = self._events
+        while True:
+            arrival = self._arrival
+            due = NEVER if arrival is None else arrival.time
+            if events and events[0][0] < due:
+                if events[0][0] > now:
+                    break
+                kernel.now = now
+                _, _, _, call, argument = heappop(events)
+                call(argument)
+                self._moved = True
+            elif arrival is not None and due <= now:
+                kernel.now = due
+                self._arrive(arrival.source, arrival.row, due, now)
+                self._next_arrival()
+            else:
+                break
+        kernel.now = now
+        if behind := self.keeping_up.queued(now, len(self._ready)):
+            self._note_behind("", behind.lag)
+
+    def take(self, source: str, row: Any, due: int) -> None:
+        """A tuple of a source has come (call in the run's thread)."""
+        self._arrive(source, row, due, self.kernel.now)
+
+    def _arrive(self, source: str, row: Any, due: int, now: int) -> None:
+        self.kernel.arrived += 1
+        lag = self.pace.clock_duration(now - due)
+        if self.keeping_up.arrived(source, now, lag, len(self._ready)):
+            self._note_behind(source, lag)
+        self._moved = True
+        self.kernel.arrive(source, row)
+
+    def send(self, outlet: Outlet, row: Row, root: int, late: bool) -> None:
+        self._outside.send(outlet, row, root, late)
+
+    # ---------------------------------------------------------------- running
+
+    def queue(self, job: ReadyJob) -> None:
+        self.kernel.number = job.number
+        if self._ranks is not None:
+            job = job._replace(key=self._ranks.of(job, self.kernel.now))
+        heappush(self._ready, job)
+
+    def _run_most_urgent(self) -> None:
+        kernel, ranks = self.kernel, self._ranks
+        if ranks is not None:
+            ranks.again(self._ready, kernel.now)
+        job = heappop(self._ready)
+        kernel.decisions += 1
+        progress = job.progress
+        if progress is None:
+            _, _, unit, port, row, root, late, work, _, _ = job
+            progress = Stepping(kernel.slots(unit, port, row, root, late, work))
+        else:
+            self._note(EventKind.RESUME, job, kernel.now, kernel.now, 0, 0)
+        assert isinstance(progress, Stepping)
+        while True:
+            kernel.now = start = self.pace.now()
+            operator, cost = progress.operator, progress.cost
+            more = progress.step_on()  # this runs the operator
+            self._note(EventKind.RUN, job, start, self.pace.now(), operator, 1)
+            if not more:
+                break
+            self._take_in()
+            if ranks is not None:
+                ranks.spent(job, cost)
+                job = job._replace(progress=progress)
+                job = job._replace(key=ranks.of(job, kernel.now))
+                if self._preemptive:
+                    ranks.again(self._ready, kernel.now)
+            if self._preemptive and self._ready and self._ready[0].key < job.key:
+                kernel.preemptions += 1
+                self._note(EventKind.PREEMPT, job, kernel.now, kernel.now, 0, 0)
+                heappush(self._ready, job._replace(progress=progress))
+                return
+        if ranks is not None:
+            ranks.ended(job)
+        self._jobs_since += 1
+        if job.flight is not None:
+            job.flight.landed = True
+            self._moved = True
+
+    # ---------------------------------------------------------------- watermarks and ends
+
+    def note_move(self) -> None:
+        """Windows may close; they are looked at between jobs."""
+        self._moved = True
+
+    def end(self, source: str) -> None:
+        """Nothing more comes from this source (call in the run's thread)."""
+        self.ended.add(source)
+        self._moved = True
+
+    def stop(self) -> None:
+        """Takes no more input; what is inside is finished."""
+        self._arrivals, self._arrival = iter(()), None
+        self.lost.clear()
+        for source in self.kernel.program.graph.sources:
+            self.end(source)
+
+    def _source_marks(self) -> dict[str, int | None]:
+        """A source that has ended holds back nothing; of one that is not heard of, time is taken
+        to go on as it does elsewhere."""
+        outside, ingests = self._outside.marks, self.kernel.ingests
+        marks = {name: outside.get(name, ingest.watermark) for name, ingest in ingests.items()}
+        heard = [m for name, m in marks.items() if name not in self.lost and name not in self.ended]
+        known = [mark for mark in heard if mark is not None]
+        for name, mark in marks.items():
+            if name in self.ended and not ingests[name].size():
+                marks[name] = NEVER
+            elif name in self.lost and known and len(known) == len(heard):
+                marks[name] = max(min(known), mark or 0)
+        return marks
+
+    # ---------------------------------------------------------------- trace
+
+    def _note_behind(self, source: str, lag: int) -> None:
+        if record := self.kernel.record:
+            now = self.kernel.now
+            record((EventKind.BEHIND, now, now + lag, "", "", source, 0, 0, len(self._ready)))
+
+    def _note(
+        self, kind: EventKind, job: ReadyJob, start: int, end: int, first: int, ran: int
+    ) -> None:
+        if record := self.kernel.record:
+            unit = job.unit
+            record((kind, start, end, unit.node, unit.node, unit.name, job.number, first, ran))
