@@ -84,8 +84,8 @@ class Reranking:
         self._ranks.again(group.ready, self._kernel.now)
 
     def key_now(self, group: CoreGroup, job: ReadyJob) -> Key:
-        if not self._preemptive:
-            return job.key  # nobody asks before it has ended
+        if not self._preemptive or not group.ready:
+            return job.key  # nobody could go before it
         if self._ranks.while_waiting:
             self._ranks.again(group.ready, self._kernel.now)
             return self._ranks.of(job, self._kernel.now)
