@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.options import AlphaChoice
-from headway.schedule.static.result import Result
+from headway.schedule.static.result import StaticResult
 
 
 class Algorithm(ABC):
@@ -20,5 +20,5 @@ class Algorithm(ABC):
     uses_alpha: ClassVar[bool] = False
 
     @abstractmethod
-    def run(self, instance: Instance, alpha: AlphaChoice) -> Result:
+    def run(self, instance: Instance, alpha: AlphaChoice) -> StaticResult:
         """Schedules a checked instance. ``alpha`` matters only where ``uses_alpha`` says so."""
