@@ -144,7 +144,7 @@ DEFAULT = 1.0
 
 
 @dataclass
-class _Graph:
+class _TgffGraph:
     number: str
     period: float | None = None
     tasks: list[tuple[Word, int]] = field(default_factory=list)
@@ -205,11 +205,11 @@ class _TgffParser:
 
     def __init__(self, text: str, file: str) -> None:
         self._text, self._file = text, file
-        self._graphs: list[_Graph] = []
+        self._graphs: list[_TgffGraph] = []
         self._tables: list[TgffTable] = []
-        self._open: _Graph | TgffTable | None = None
+        self._open: _TgffGraph | TgffTable | None = None
 
-    def read(self) -> tuple[list[_Graph], list[TgffTable]]:
+    def read(self) -> tuple[list[_TgffGraph], list[TgffTable]]:
         words = {line[0].place.line: line for line in lines_of_words(self._text, self._file)}
         place = Place(self._file, 1, 1)
         for number, text in enumerate(self._text.splitlines(), start=1):
@@ -229,7 +229,7 @@ class _TgffParser:
             self._open = None
         elif isinstance(self._open, TgffTable):
             self._open.add(line)
-        elif isinstance(self._open, _Graph):
+        elif isinstance(self._open, _TgffGraph):
             self._graph_line(self._open, line)
         else:
             raise line[0].refusal("outside a block", "start one with '@NAME number {'")
@@ -242,13 +242,13 @@ class _TgffParser:
             return
         number = line[1].text if len(line) > 2 else ""
         if name == "TASK_GRAPH":
-            self._open = _Graph(number)
+            self._open = _TgffGraph(number)
             self._graphs.append(self._open)
         else:
             self._open = TgffTable(name)
             self._tables.append(self._open)
 
-    def _graph_line(self, graph: _Graph, line: list[Word]) -> None:
+    def _graph_line(self, graph: _TgffGraph, line: list[Word]) -> None:
         kind = line[0].text.upper()
         if kind == "PERIOD":
             graph.period = self._after(line, "PERIOD").number("a period")
@@ -284,13 +284,13 @@ class _TgffParser:
 
 
 MEGABYTE = 1_000_000.0
-_WFCOMMONS_TIMES = ("runtimeInSeconds", "runtime")
+_RUNTIMES = ("runtimeInSeconds", "runtime")
 _SIZES = ("sizeInBytes", "size")
 
 
 def read_wfcommons(text: str, file: str, *, bytes_per_unit: float = MEGABYTE) -> Draft:
     """The graph of a workflow instance. JSON is YAML but for tabs between its tokens."""
-    reader = _Reader(parse_yaml(text.replace("\t", " "), file))
+    reader = _WorkflowReader(parse_yaml(text.replace("\t", " "), file))
     workflow = reader.mapping(reader.document.root, "workflow")
     draft = Draft(file, name=reader.text(reader.document.root, "name", "workflow"))
     specification = workflow.entries.get("specification", workflow)
@@ -302,7 +302,7 @@ def read_wfcommons(text: str, file: str, *, bytes_per_unit: float = MEGABYTE) ->
     writes: dict[str, dict[str, float]] = {}
     for task in tasks:
         name = reader.identity(task)
-        work = reader.number(task, _WFCOMMONS_TIMES)
+        work = reader.number(task, _RUNTIMES)
         work = times.get(name, 0.0) if work is None else work
         draft.add_task(GraphTask(name=name, work=work), reader.document.place(task.start))
         reads[name], writes[name] = reader.task_files(task, sizes)
@@ -317,7 +317,7 @@ def read_wfcommons(text: str, file: str, *, bytes_per_unit: float = MEGABYTE) ->
     return draft
 
 
-class _Reader:
+class _WorkflowReader:
     """Walks the document and says where it is not as it should be."""
 
     def __init__(self, document: Document) -> None:
@@ -369,7 +369,7 @@ class _Reader:
         if not isinstance(execution, Mapping):
             return {}
         return {
-            self.identity(task): self.number(task, _WFCOMMONS_TIMES) or 0.0
+            self.identity(task): self.number(task, _RUNTIMES) or 0.0
             for task in self.items(execution, "tasks")
         }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
+from headway.files.operator_forms import CommonFields
 from headway.fluent.accepted_values import (
     Duration,
     ExpressionLike,
@@ -34,7 +35,7 @@ from headway.model.operators import (
     Union,
     UserDefined,
 )
-from headway.model.quantities import Cost, Rate
+from headway.model.quantities import Rate
 from headway.model.query import (
     Component,
     ComponentUse,
@@ -48,19 +49,9 @@ from headway.model.query import (
 )
 
 
-class CommonOptions(TypedDict):
-    """The fields every operator has, as the model wants them."""
-
-    name: str
-    cost: Cost | None
-    selectivity: float
-    most_outputs: int
-    timeout: int | None
-
-
-def common(name: str, at: str, options: OperatorOptions) -> CommonOptions:
+def common(name: str, at: str, options: OperatorOptions) -> CommonFields:
     """Options of a call as fields of an operator."""
-    return CommonOptions(
+    return CommonFields(
         name=name,
         cost=to_cost(options["cost"], f"{at}.cost") if "cost" in options else None,
         selectivity=float(options.get("selectivity", 1.0)),

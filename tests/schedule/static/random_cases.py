@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from headway.model.quantities import Number
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch, Switching
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
-from headway.schedule.static import Instance, Options, Result, violations
+from headway.schedule.static import Instance, Options, StaticResult, violations
 
 NUMBERS: st.SearchStrategy[Number] = st.one_of(
     st.integers(1, 20),
@@ -31,7 +31,7 @@ class Case:
     def instance(self) -> Instance:
         return Instance(self.graph, self.network, self.options)
 
-    def check(self, result: Result) -> None:
+    def check(self, result: StaticResult) -> None:
         """Every schedule of a result is valid and as long as was said."""
         for interval in result.intervals:
             found = violations(

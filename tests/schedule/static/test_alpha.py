@@ -15,14 +15,14 @@ from headway.schedule.static import (
     ExactAlpha,
     FixedAlpha,
     GridAlpha,
-    Result,
+    StaticResult,
 )
 from headway.schedule.static.envelope import START, Line, envelope
 
 FAMILY = ("hvlb-cc-a", "hvlb-cc-b", "hvlb-cc-c", "hvlb-cc-ic")
 
 
-def run(case: Case, name: str, alpha: ExactAlpha | GridAlpha | FixedAlpha) -> Result:
+def run(case: Case, name: str, alpha: ExactAlpha | GridAlpha | FixedAlpha) -> StaticResult:
     return ALGORITHMS[name].run(case.instance, alpha)
 
 

@@ -12,7 +12,7 @@ from headway.files.load_graphs import load_graph, load_network
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
 from headway.model.task_memory import Memory
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
-from headway.schedule.static import Result, schedule, violations
+from headway.schedule.static import StaticResult, schedule, violations
 from headway.schedule.static.periodic import answers_once, schedule_periodic
 from headway.schedule.static.periods import PeriodError, has_periods, periods_of, unroll
 
@@ -92,7 +92,7 @@ def test_state_moves_as_a_message_or_stays() -> None:
     moving = unroll(graph, {"a": Memory(state=5)}).graph
     assert [(e.sender, e.receiver, e.volume) for e in moving.edges] == [("a#0", "a#1", 5)]
 
-    def run(unrolled: TaskGraph) -> Result:
+    def run(unrolled: TaskGraph) -> StaticResult:
         return schedule(unrolled, TWO)
 
     kept = schedule_periodic(graph, run, {"a": Memory(pinned=True)})

@@ -18,7 +18,7 @@ from time import perf_counter
 from headway.experiments.hvlb.lengths import RATIOS, TASKS, graph_of
 from headway.experiments.hvlb.lengths import Trial as LengthTrial
 from headway.experiments.hvlb.random_graphs import RATE_ORDERS, figure_2
-from headway.schedule.static import ALGORITHMS, ExactAlpha, GridAlpha, Instance, Result
+from headway.schedule.static import ALGORITHMS, ExactAlpha, GridAlpha, Instance, StaticResult
 
 GRAPHS = 200
 SEED = 20162
@@ -56,7 +56,7 @@ def run_trial(trial: LengthTrial, clock: Callable[[], float] = perf_counter) -> 
     instance = Instance(graph_of(trial), figure_2(trial.rates))
     algorithm = ALGORITHMS["hvlb-cc-c"]
 
-    def timed(alpha: ExactAlpha | GridAlpha) -> tuple[Result, float]:
+    def timed(alpha: ExactAlpha | GridAlpha) -> tuple[StaticResult, float]:
         start = clock()
         result = algorithm.run(instance, alpha)
         return result, clock() - start

@@ -20,7 +20,7 @@ from headway.experiments.hvlb import example
 from headway.experiments.rows import number, text, where
 from headway.experiments.study import Cell, Paper, Row, Study
 from headway.model.static_network import Schedule
-from headway.schedule.static import ALGORITHMS, GridAlpha, Result
+from headway.schedule.static import ALGORITHMS, GridAlpha, StaticResult
 
 NAMES = {"hsv-cc": "HSV_CC", "hvlb-cc-a": "HVLB_CC (A)", "hvlb-cc-b": "HVLB_CC (B)"}
 LAST_ALPHA, STEP = 3, Fraction(1, 100)
@@ -43,7 +43,7 @@ def run(cell: Cell) -> list[Row]:
     return list(rows)
 
 
-def _makespans(result: Result) -> list[tuple[int, Fraction]]:
+def _makespans(result: StaticResult) -> list[tuple[int, Fraction]]:
     """(α in hundredths, makespan) where α decides anything."""
     if len(result.intervals) < 2:
         return []

@@ -11,7 +11,7 @@ from headway.model.static_network import ProcessorNetwork, Schedule
 from headway.model.taskgraph import TaskGraph
 from headway.report.gantt import Chart, time_text
 from headway.report.plan.plan_tables import NONE, Table, sign
-from headway.schedule.static import AlphaInterval, Metrics, Result
+from headway.schedule.static import AlphaInterval, Metrics, StaticResult
 from headway.schedule.static.optimal import Optimum
 from headway.schedule.static.periodic import ExitAnswer
 
@@ -21,7 +21,7 @@ class AlgorithmOutcome:
     """One algorithm's. ``metrics`` is None on a failure. ``exits`` are deadlines and whether they
     are met, where the graph has any."""
 
-    result: Result
+    result: StaticResult
     metrics: Metrics | None
     uses_alpha: bool = False
     exits: tuple[ExitAnswer, ...] = ()

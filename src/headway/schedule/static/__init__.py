@@ -24,7 +24,7 @@ from headway.schedule.static.options import (
     GridAlpha,
     Options,
 )
-from headway.schedule.static.result import AlphaInterval, Failure, Result
+from headway.schedule.static.result import AlphaInterval, QueueFailure, StaticResult
 from headway.schedule.static.validate import violations
 
 ALGORITHMS: ExtensionObjects[Algorithm] = ExtensionObjects(
@@ -58,7 +58,7 @@ def schedule(
     algorithm: str = "hvlb-cc-c",
     options: Options | None = None,
     alpha: AlphaChoice | None = None,
-) -> Result:
+) -> StaticResult:
     """Schedules a graph on a network; without ``alpha`` over all α >= 0, exactly."""
     chosen = algorithm_named(algorithm)
     return chosen.run(Instance(graph, network, options), alpha or ExactAlpha())
@@ -70,13 +70,13 @@ __all__ = [
     "AlphaChoice",
     "AlphaInterval",
     "ExactAlpha",
-    "Failure",
     "FixedAlpha",
     "GridAlpha",
     "Instance",
     "Metrics",
     "Options",
-    "Result",
+    "QueueFailure",
+    "StaticResult",
     "algorithm_named",
     "graph_of_plan",
     "metrics_of",

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.options import AlphaChoice
-from headway.schedule.static.result import Result
+from headway.schedule.static.result import StaticResult
 
 
 class Algorithm(ABC):
@@ -28,5 +28,5 @@ class Algorithm(ABC):
     """whether it searches over HVLB_CC's α, the weight of load balance"""
 
     @abstractmethod
-    def run(self, instance: Instance, alpha: AlphaChoice) -> Result:
+    def run(self, instance: Instance, alpha: AlphaChoice) -> StaticResult:
         """Schedules a checked instance. ``alpha`` matters only where ``uses_alpha`` says so."""

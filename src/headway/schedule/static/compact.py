@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from headway.model.static_network import LinkSlot, Message, Schedule, TaskSlot
 from headway.schedule.static.instance import Instance
-from headway.schedule.static.timing import Timing
+from headway.schedule.static.timing import MessageTiming
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Rough:
 
 def compact(instance: Instance, rough: Rough) -> Schedule:
     """The schedule with the same decisions and the earliest times (a semi-active schedule)."""
-    timing = Timing(instance)
+    timing = MessageTiming(instance)
     senders = _senders(instance)
     contention = instance.options.contention
     available = [0] * len(instance.processors)

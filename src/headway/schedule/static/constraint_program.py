@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headway.schedule.static.instance import Instance
-from headway.schedule.static.timing import Timing
+from headway.schedule.static.timing import MessageTiming
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntervalVar, IntVar
@@ -39,7 +39,7 @@ class ConstraintProgram:
 
     def __init__(self, model: CpModel, instance: Instance, horizon: int) -> None:
         self.model, self.instance = model, instance
-        self.timing = Timing(instance)
+        self.timing = MessageTiming(instance)
         self.grain = -(-horizon // LARGEST_HORIZON)
         self.horizon = self.coarse(horizon) + self.activities
         self.where: list[dict[int, IntVar]] = []

@@ -10,7 +10,7 @@ from headway.schedule.static.insertion import Inserting, MeanCosts
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.options import AlphaChoice
 from headway.schedule.static.record import record
-from headway.schedule.static.result import Result, only
+from headway.schedule.static.result import StaticResult, only
 
 
 class Cpop(Algorithm):
@@ -21,7 +21,7 @@ class Cpop(Algorithm):
     summary = "the critical path on one processor, other tasks where they finish first; uses gaps"
     paper = "Topcuoglu, Hariri, Wu 2002, doi:10.1109/71.993206"
 
-    def run(self, instance: Instance, alpha: AlphaChoice) -> Result:
+    def run(self, instance: Instance, alpha: AlphaChoice) -> StaticResult:
         costs = MeanCosts(instance)
         both = zip(costs.upward(), costs.downward(), strict=True)
         priority = [up + down for up, down in both]

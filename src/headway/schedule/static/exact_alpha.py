@@ -19,7 +19,7 @@ from headway.schedule.static.instance import Instance
 from headway.schedule.static.orders import Order
 from headway.schedule.static.ranks import Ranks
 from headway.schedule.static.selection import select_at
-from headway.schedule.static.timing import Links, Sent, Timing
+from headway.schedule.static.timing import Links, MessageTiming, Sent
 
 SURE = 1 + 1e-9
 """Values further apart than this factor compare in floating point as they do exactly."""
@@ -51,7 +51,12 @@ class _Branch(NamedTuple):
 
 
 def every_schedule(
-    instance: Instance, ranks: Ranks, timing: Timing, order: Order, *, best_only: bool = False
+    instance: Instance,
+    ranks: Ranks,
+    timing: MessageTiming,
+    order: Order,
+    *,
+    best_only: bool = False,
 ) -> list[Leaf]:
     """All schedules over α >= 0 by rising α.
 
@@ -74,7 +79,9 @@ class _Walk:
     """The state of the walk. ``finish`` and ``where`` of the tasks before a branch's position are
     still those of the branch when it is taken up: all that was done since lies behind it."""
 
-    def __init__(self, instance: Instance, ranks: Ranks, timing: Timing, order: Order) -> None:
+    def __init__(
+        self, instance: Instance, ranks: Ranks, timing: MessageTiming, order: Order
+    ) -> None:
         self.instance, self.timing, self.order = instance, timing, order
         self.distance = ranks.distance_to_exit
         self.about = [[distance / ranks.scale for distance in row] for row in self.distance]

@@ -9,7 +9,7 @@ from headway.schedule.static.insertion import Inserting, Mean, MeanCosts
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.options import AlphaChoice
 from headway.schedule.static.record import record
-from headway.schedule.static.result import Result, only
+from headway.schedule.static.result import StaticResult, only
 
 
 class Heft(Algorithm):
@@ -22,7 +22,7 @@ class Heft(Algorithm):
     def __init__(self, mean: Mean = Mean.RATE) -> None:
         self.mean = mean
 
-    def run(self, instance: Instance, alpha: AlphaChoice) -> Result:
+    def run(self, instance: Instance, alpha: AlphaChoice) -> StaticResult:
         rank = MeanCosts(instance, self.mean).upward()
         position = {task: number for number, task in enumerate(instance.topological)}
         order = sorted(position, key=lambda task: (-rank[task], position[task]))

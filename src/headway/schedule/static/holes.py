@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from headway.model.static_network import LinkSlot, Message, Schedule
 from headway.schedule.static.instance import Instance
-from headway.schedule.static.timing import Timing
+from headway.schedule.static.timing import MessageTiming
 
 
 def schedule_holes(instance: Instance, schedule: Schedule) -> dict[str, Fraction]:
@@ -42,7 +42,7 @@ def schedule_holes(instance: Instance, schedule: Schedule) -> dict[str, Fraction
 
 def latest_messages(instance: Instance, schedule: Schedule) -> tuple[Message, ...]:
     """Every message as late as it can be; the start on its first link is LST''."""
-    timing = Timing(instance)
+    timing = MessageTiming(instance)
     edges = {(e.sender, e.receiver): number for number, e in enumerate(instance.graph.edges)}
     free_until = _free_until(schedule)
     found = []

@@ -7,7 +7,7 @@ from headway.schedule.static.instance import Instance
 from headway.schedule.static.options import AlphaChoice, FixedAlpha
 from headway.schedule.static.orders import Order, by_priority, priorities_a
 from headway.schedule.static.ranks import Ranks
-from headway.schedule.static.result import Result
+from headway.schedule.static.result import StaticResult
 
 
 class HsvCc(ValueScheduler):
@@ -21,5 +21,5 @@ class HsvCc(ValueScheduler):
     def order(self, instance: Instance, ranks: Ranks) -> Order:
         return by_priority(priorities_a(ranks))
 
-    def run(self, instance: Instance, alpha: AlphaChoice) -> Result:
+    def run(self, instance: Instance, alpha: AlphaChoice) -> StaticResult:
         return super().run(instance, FixedAlpha(0))

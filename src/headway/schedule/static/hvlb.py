@@ -16,9 +16,9 @@ from headway.schedule.static.options import AlphaChoice, ExactAlpha, FixedAlpha,
 from headway.schedule.static.orders import Order, failure_of
 from headway.schedule.static.ranks import Ranks
 from headway.schedule.static.record import record
-from headway.schedule.static.result import AlphaInterval, Result
+from headway.schedule.static.result import AlphaInterval, StaticResult
 from headway.schedule.static.selection import select_at
-from headway.schedule.static.timing import Timing
+from headway.schedule.static.timing import MessageTiming
 
 
 class ValueScheduler(Algorithm):
@@ -30,16 +30,16 @@ class ValueScheduler(Algorithm):
     def order(self, instance: Instance, ranks: Ranks) -> Order:
         """The queue; it may fail."""
 
-    def run(self, instance: Instance, alpha: AlphaChoice) -> Result:
+    def run(self, instance: Instance, alpha: AlphaChoice) -> StaticResult:
         ranks = Ranks(instance)
         order = self.order(instance, ranks)
         names = tuple(instance.tasks[task] for task in order)
         failure = failure_of(instance, order)
         if failure is not None:
-            return Result(algorithm=self.name, order=names, failure=failure)
+            return StaticResult(algorithm=self.name, order=names, failure=failure)
         intervals = tuple(_intervals(instance, ranks, order, alpha))
         best = self.choose(instance, intervals)
-        return Result(algorithm=self.name, order=names, intervals=intervals, best=best)
+        return StaticResult(algorithm=self.name, order=names, intervals=intervals, best=best)
 
     def choose(self, instance: Instance, intervals: tuple[AlphaInterval, ...]) -> AlphaInterval:
         """The least makespan; among equals the lowest α."""
@@ -50,7 +50,7 @@ def _intervals(
     instance: Instance, ranks: Ranks, order: Order, alpha: AlphaChoice
 ) -> Iterator[AlphaInterval]:
     """All schedules over the α asked for, by rising α."""
-    timing = Timing(instance)
+    timing = MessageTiming(instance)
     if isinstance(alpha, ExactAlpha):
         for leaf in every_schedule(instance, ranks, timing, order, best_only=not alpha.every):
             low, high = leaf.low, leaf.high

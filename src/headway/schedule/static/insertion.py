@@ -10,7 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from headway.schedule.static.instance import Instance
-from headway.schedule.static.timing import Timing
+from headway.schedule.static.timing import MessageTiming
 
 
 class Mean(StrEnum):
@@ -64,7 +64,7 @@ class Inserting:
     """A schedule in the making. ``order``, ``where`` and ``starts`` are what it comes to."""
 
     def __init__(self, instance: Instance) -> None:
-        self.instance, self.timing = instance, Timing(instance)
+        self.instance, self.timing = instance, MessageTiming(instance)
         self.order: list[int] = []
         self.where = [0] * len(instance.tasks)
         self.starts = [0] * len(instance.tasks)

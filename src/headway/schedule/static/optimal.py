@@ -23,7 +23,7 @@ from headway.schedule.static.hvlb_cc_a import HvlbCcA
 from headway.schedule.static.hvlb_cc_c import HvlbCcC
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.options import AlphaChoice, ExactAlpha
-from headway.schedule.static.result import AlphaInterval, Result
+from headway.schedule.static.result import AlphaInterval, StaticResult
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpSolver
@@ -64,7 +64,7 @@ class Optimum:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimalResult(Result):
+class OptimalResult(StaticResult):
     """A result that knows how good it is."""
 
     optimum: Optimum

@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.ranks import Ranks
-from headway.schedule.static.result import Failure
+from headway.schedule.static.result import QueueFailure
 
 Order = tuple[int, ...]
 
@@ -50,13 +50,13 @@ def ready_first(instance: Instance, priorities: Sequence[Fraction]) -> Order:
     return tuple(order)
 
 
-def failure_of(instance: Instance, order: Order) -> Failure | None:
+def failure_of(instance: Instance, order: Order) -> QueueFailure | None:
     """The first task that comes to the head before one of its predecessors is scheduled."""
     scheduled = [False] * len(order)
     for task in order:
         for predecessor, _ in instance.predecessors[task]:
             if not scheduled[predecessor]:
                 names = instance.tasks
-                return Failure(task=names[task], predecessor=names[predecessor])
+                return QueueFailure(task=names[task], predecessor=names[predecessor])
         scheduled[task] = True
     return None

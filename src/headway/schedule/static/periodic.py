@@ -13,9 +13,9 @@ from headway.model.static_network import Schedule
 from headway.model.task_memory import Memory
 from headway.model.taskgraph import TaskGraph
 from headway.schedule.static.periods import Unrolled, unroll
-from headway.schedule.static.result import Result
+from headway.schedule.static.result import StaticResult
 
-Run = Callable[[TaskGraph], Result]
+Run = Callable[[TaskGraph], StaticResult]
 """Schedules a graph, by whatever algorithm and on whatever network."""
 
 
@@ -42,7 +42,7 @@ class PeriodicResult:
     every hyperperiod, even if the one before has not ended."""
 
     unrolled: Unrolled
-    result: Result
+    result: StaticResult
     exits: tuple[ExitAnswer, ...] = ()
 
     @property

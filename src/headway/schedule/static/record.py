@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headway.model.static_network import LinkSlot, Message, Schedule, TaskSlot
 from headway.schedule.static.instance import Instance
-from headway.schedule.static.timing import Timing
+from headway.schedule.static.timing import MessageTiming
 
 
 def record(
@@ -19,7 +19,7 @@ def record(
 
     A task starts as early as its messages, its processor and its release allow, or when
     ``starts`` says."""
-    timing = Timing(instance)
+    timing = MessageTiming(instance)
     available = [0] * len(instance.processors)
     finish = [0] * len(instance.tasks)
     links = timing.idle

@@ -11,7 +11,7 @@ from headway.model.static_network import Schedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class QueueFailure:
     """A task reached the head of the queue before a predecessor was scheduled (section 3.2)."""
 
     task: str
@@ -57,7 +57,7 @@ class AlphaInterval:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class StaticResult:
     """``order`` is the queue; ``intervals`` are all schedules over α (one, without bounds, where
     the algorithm has no α), by rising α. ``best`` has the least makespan, and the lowest α among
     those. On a failure there is no schedule."""
@@ -66,7 +66,7 @@ class Result:
     order: tuple[str, ...]
     intervals: tuple[AlphaInterval, ...] = ()
     best: AlphaInterval | None = None
-    failure: Failure | None = None
+    failure: QueueFailure | None = None
 
     @property
     def schedule(self) -> Schedule | None:
@@ -83,7 +83,7 @@ class Result:
 
 def only(
     algorithm: str, order: tuple[str, ...], makespan: Fraction, build: Callable[[], Schedule]
-) -> Result:
+) -> StaticResult:
     """The result of an algorithm without α: one schedule whatever α is."""
     whole = AlphaInterval(
         low=Fraction(0),
@@ -93,4 +93,4 @@ def only(
         makespan=makespan,
         build=build,
     )
-    return Result(algorithm=algorithm, order=order, intervals=(whole,), best=whole)
+    return StaticResult(algorithm=algorithm, order=order, intervals=(whole,), best=whole)

@@ -13,14 +13,14 @@ from fractions import Fraction
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.orders import Order
 from headway.schedule.static.ranks import Ranks
-from headway.schedule.static.timing import Timing
+from headway.schedule.static.timing import MessageTiming
 
 Placed = tuple[int, tuple[int, ...]]
 """(makespan in ticks, processor of every task)"""
 
 
 def select_at(
-    instance: Instance, ranks: Ranks, timing: Timing, order: Order, alpha: Fraction
+    instance: Instance, ranks: Ranks, timing: MessageTiming, order: Order, alpha: Fraction
 ) -> Placed:
     """One pass of the inner loop of algorithm 1."""
     weight, unit = alpha.numerator, alpha.denominator * instance.period

@@ -7,7 +7,8 @@ Equations 13 to 15 of HVLB_CC: a message takes the links of a route in order,
 
 and a link is available again at LFT. The messages to a task are taken in the order of the sending
 tasks; each takes the route that brings it there first, the earlier listed one where two are equal.
-Links are never given out between two bookings."""
+Links are never given out between two bookings.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ Booking = tuple[int, int, int]
 """(link, start, finish)"""
 
 
-class Timing:
+class MessageTiming:
     """When messages arrive in one instance, by the rules its options and network ask for."""
 
     def __init__(self, instance: Instance) -> None:
