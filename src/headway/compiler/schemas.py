@@ -13,7 +13,16 @@ from headway.expressions import NUMERIC, Scope, Typed, check
 from headway.expressions.tree import ColumnRef, Literal
 from headway.model.expression import Column, Expression
 from headway.model.operator_kinds import kind_of, resolve
-from headway.model.operators import Aggregate, Filter, Fusion, Join, Map, Union, UserDefined
+from headway.model.operators import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Fusion,
+    Join,
+    Map,
+    Union,
+    UserDefined,
+)
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, DataType, Field, Schema
 
@@ -216,6 +225,22 @@ def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema
 
 
 # ------------------------------------------------------------
+# Distinct: the input's columns; the keys must be among them.
+
+
+def infer_distinct(operator: Distinct, inputs: Mapping[str, Schema]) -> Schema:
+    (schema,) = inputs.values()
+    problems = [
+        Problem(f"unknown column {name!r}", at="keys", want=f"there are {schema.names}")
+        for name in operator.keys
+        if schema.find(name) is None
+    ]
+    if problems:
+        raise QueryError(problems)
+    return schema
+
+
+# ------------------------------------------------------------
 # User-defined and fusion operators declare their output; their inputs must have the key columns.
 
 
@@ -254,8 +279,8 @@ def _class_problems(operator: UserDefined | Fusion) -> Iterator[Problem]:
 # ------------------------------------------------------------
 # Pass: the schema of every stream, and with it the type check of every expression.
 #
-# What schema an operator's output has, given its inputs', is said by one function an operator, which
-# :mod:`headway.model.operator_kinds` names. It raises :class:`headway.errors.InputError` whose
+# What schema an operator's output has, given its inputs', is said by one function an operator; it
+# is named in :mod:`headway.model.operator_kinds`. It raises an InputError whose
 # problems are told from the operator's own place (``where``, ``columns.ttc``); the pass adds where
 # the operator stands.
 
