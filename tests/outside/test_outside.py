@@ -79,7 +79,7 @@ def test_mistakes_are_told_as_for_headways_own(place: Path) -> None:
     script = f"from headway.files import parse_query\nparse_query('''{text}''')"
     ran = run_python(place, "-c", script)
     assert "query.yaml:6:15: operators.few.thin: " in ran.stderr
-    assert "query.yaml:6:30: operators.few.bye: " in ran.stderr
+    assert "operators.few.bye: unknown key 'bye'; did you mean 'by'?" in ran.stderr
 
 
 def test_a_broken_package_is_named(tmp_path: Path) -> None:
