@@ -27,7 +27,7 @@ from headway.model.schema import NAME
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class KnownEngine:
     """Something that runs operators. ``host`` is the engine that it can hold inside itself."""
 
     name: str
@@ -38,12 +38,12 @@ VEHICLE = "vehicle"
 SPARK_BATCH = "spark batch"
 SPARK_STREAM = "spark stream"
 
-ENGINES: Mapping[str, Engine] = {
+ENGINES: Mapping[str, KnownEngine] = {
     engine.name: engine
     for engine in (
-        Engine(VEHICLE),
-        Engine(SPARK_BATCH, host=VEHICLE),
-        Engine(SPARK_STREAM, host=VEHICLE),
+        KnownEngine(VEHICLE),
+        KnownEngine(SPARK_BATCH, host=VEHICLE),
+        KnownEngine(SPARK_STREAM, host=VEHICLE),
     )
 }
 """What a reference must give: for ``vehicle`` a subclass of ``StatefulOperator``
@@ -173,6 +173,17 @@ BUILT_IN: tuple[OperatorKind, ...] = (
         },
     ),
     OperatorKind(
+        kind="distinct",
+        model=f"{_MODEL}Distinct",
+        forms=(f"{_FORMS}DistinctForm",),
+        infer=f"{_INFER}infer_distinct",
+        engines={
+            VEHICLE: f"{_BEHAVIOUR}distinct:DistinctOperator",
+            SPARK_BATCH: _ARRIVAL,
+            SPARK_STREAM: _STATE,
+        },
+    ),
+    OperatorKind(
         kind="udo",
         model=f"{_MODEL}UserDefined",
         forms=(f"{_FORMS}UdoForm",),
@@ -201,7 +212,9 @@ BUILT_IN: tuple[OperatorKind, ...] = (
 # What is wrong with a table, found without importing any implementation.
 
 
-def kind_problems(kind: OperatorKind, engines: Mapping[str, Engine] = ENGINES) -> Iterator[str]:
+def kind_problems(
+    kind: OperatorKind, engines: Mapping[str, KnownEngine] = ENGINES
+) -> Iterator[str]:
     """What does not hold together in the description of a kind."""
     if not NAME.fullmatch(kind.kind):
         yield f"{kind.kind!r} cannot be the name of a kind"
@@ -222,7 +235,7 @@ def kind_problems(kind: OperatorKind, engines: Mapping[str, Engine] = ENGINES) -
 
 
 def table_problems(
-    kinds: Iterable[OperatorKind], engines: Mapping[str, Engine] = ENGINES
+    kinds: Iterable[OperatorKind], engines: Mapping[str, KnownEngine] = ENGINES
 ) -> Iterator[str]:
     """What does not hold together in Headway's own table: there, every engine must either run a
     kind, host it, or declare a gap."""
@@ -248,14 +261,19 @@ GROUP = "headway.operators"
 """the entry-point group of kinds from other packages"""
 
 
+def entry_points() -> list[importlib.metadata.EntryPoint]:
+    """What other packages offer, by kind."""
+    offered = importlib.metadata.entry_points(group=GROUP)
+    return sorted(offered, key=lambda one: (one.name, one.value))
+
+
 @cache
 def kinds() -> Mapping[str, OperatorKind]:
     """All kinds by name: Headway's own first, then those of other packages by their names.
 
     EnvironmentMissing when a package offers a kind that cannot take part."""
     found = {kind.kind: kind for kind in BUILT_IN}
-    offered = importlib.metadata.entry_points(group=GROUP)
-    for point in sorted(offered, key=lambda one: (one.name, one.value)):
+    for point in entry_points():
         try:
             kind = point.load()
         except Exception as error:
