@@ -16,9 +16,8 @@ from tests.contract.recordings import differences, meaning
 from headway.compiler import compile_query
 from headway.model.schema import Schema
 from headway.spark.batch import lower_batch as plan_module
-from headway.spark.lowering import engine_region
+from headway.spark.lowering import engine_region, native_operators
 from headway.spark.lowering.frames import LATE, StreamFrame
-from headway.spark.lowering.native_operators import LOWER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,22 +32,24 @@ def nobody_is_late(patch: pytest.MonkeyPatch) -> None:
 
 
 def _instead(
-    patch: pytest.MonkeyPatch, kind: str, change: Callable[[StreamFrame], StreamFrame]
+    patch: pytest.MonkeyPatch, name: str, change: Callable[[StreamFrame], StreamFrame]
 ) -> None:
-    right = LOWER[kind]
+    right = getattr(native_operators, name)
 
     def wrong(operator: Any, inputs: Mapping[str, StreamFrame], output: Schema) -> StreamFrame:
         return change(right(operator, inputs, output))
 
-    patch.setitem(LOWER, kind, wrong)
+    patch.setattr(native_operators, name, wrong)
 
 
 def pairs_only_once(patch: pytest.MonkeyPatch) -> None:
-    _instead(patch, "join", lambda frame: frame.with_data(frame.data.distinct()))
+    _instead(patch, "lower_join", lambda frame: frame.with_data(frame.data.distinct()))
 
 
 def windows_without_null(patch: pytest.MonkeyPatch) -> None:
-    _instead(patch, "aggregate", lambda frame: frame.with_data(frame.data.where("k IS NOT NULL")))
+    _instead(
+        patch, "lower_aggregate", lambda frame: frame.with_data(frame.data.where("k IS NOT NULL"))
+    )
 
 
 def sources_one_after_the_other(patch: pytest.MonkeyPatch) -> None:

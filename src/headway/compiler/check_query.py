@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from headway.compiler.check_vehicle import vehicle_problems
 from headway.compiler.compilation import Compilation
 from headway.errors import Problem, QueryError, VehicleError
-from headway.model.operators import Join, OperatorBase
+from headway.model.operators import Operator
 from headway.model.query import Component, ComponentUse, Query, Source, Step
 from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, Schema
 
@@ -147,7 +147,7 @@ def _step_problems(
     yield from _cycle_problems(steps, components)
 
 
-def _operator_problems(operator: OperatorBase, *, timed: bool) -> Iterator[Problem]:
+def _operator_problems(operator: Operator, *, timed: bool) -> Iterator[Problem]:
     several = len(operator.inputs) > 1
     if not operator.inputs:
         yield Problem("the operator reads no stream", at="inputs")
@@ -178,17 +178,7 @@ def _operator_problems(operator: OperatorBase, *, timed: bool) -> Iterator[Probl
             got=f"{operator.most_outputs} with a selectivity of {operator.selectivity}",
             want="raise most_outputs or lower selectivity",
         )
-    if isinstance(operator, Join) and operator.partners is not None:
-        port, count = operator.partners
-        if port not in ports or count < 1:
-            yield Problem(
-                "partners must name an input and a positive number",
-                at="partners",
-                got=f"{port}: {count}",
-                want=f"one of {', '.join(ports)}",
-            )
-    if isinstance(operator, Join) and len(operator.inputs) != 2:
-        yield Problem("a join reads two streams", at="inputs", got=str(len(operator.inputs)))
+    yield from operator.problems()
 
 
 def _use_problems(use: ComponentUse, components: dict[str, Component]) -> Iterator[Problem]:

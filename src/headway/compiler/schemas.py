@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,17 @@ from headway.errors import InputError, Problem, QueryError
 from headway.expressions import NUMERIC, Scope, Typed, check
 from headway.expressions.tree import ColumnRef, Literal
 from headway.model.expression import Column, Expression
-from headway.model.operators import Aggregate, Filter, Fusion, Join, Map, Union, UserDefined
+from headway.model.operator_kinds import kind_of, resolve
+from headway.model.operators import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Fusion,
+    Join,
+    Map,
+    Union,
+    UserDefined,
+)
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, DataType, Field, Schema
 
@@ -215,58 +225,64 @@ def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema
 
 
 # ------------------------------------------------------------
+# Distinct: the input's columns; the keys must be among them.
+
+
+def infer_distinct(operator: Distinct, inputs: Mapping[str, Schema]) -> Schema:
+    (schema,) = inputs.values()
+    problems = [
+        Problem(f"unknown column {name!r}", at="keys", want=f"there are {schema.names}")
+        for name in operator.keys
+        if schema.find(name) is None
+    ]
+    if problems:
+        raise QueryError(problems)
+    return schema
+
+
+# ------------------------------------------------------------
 # User-defined and fusion operators declare their output; their inputs must have the key columns.
 
 
 _IMPLEMENTATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-def infer_custom(operator: UserDefined | Fusion, inputs: Mapping[str, Schema]) -> Schema:
-    problems: list[Problem] = []
-    if not _IMPLEMENTATION.fullmatch(operator.implementation):
-        problems.append(
-            Problem(
-                "not the place of a class",
-                at="implementation",
-                got=repr(operator.implementation),
-                want="write 'package.module:Class'",
-            )
-        )
-    if isinstance(operator, Fusion):
-        for what, column in (("object", operator.object_key), ("sensor", operator.sensor_key)):
-            for port, schema in inputs.items():
-                if column is not None and schema.find(column) is None:
-                    problems.append(Problem(f"input {port!r} has no column {column!r}", at=what))
-        if min(operator.front, operator.rear) < 0:
-            problems.append(Problem("a window must not be negative", at="front"))
+def infer_udo(operator: UserDefined, inputs: Mapping[str, Schema]) -> Schema:
+    if problems := list(_class_problems(operator)):
+        raise QueryError(problems)
+    return operator.schema
+
+
+def infer_fusion(operator: Fusion, inputs: Mapping[str, Schema]) -> Schema:
+    problems = list(_class_problems(operator))
+    for what, column in (("object", operator.object_key), ("sensor", operator.sensor_key)):
+        for port, schema in inputs.items():
+            if column is not None and schema.find(column) is None:
+                problems.append(Problem(f"input {port!r} has no column {column!r}", at=what))
+    if min(operator.front, operator.rear) < 0:
+        problems.append(Problem("a window must not be negative", at="front"))
     if problems:
         raise QueryError(problems)
     return operator.schema
 
 
-# ------------------------------------------------------------
-# What schema an operator's output has, given its inputs': one function an operator.
-#
-# A function raises :class:`headway.errors.InputError` whose problems are told from the operator's
-# own place (``where``, ``columns.ttc``); the pass ``infer`` adds where the operator stands.
-
-
-Infer = Callable[[Any, Mapping[str, Schema]], Schema]
-"""(operator, schemas of its inputs by port) -> schema of its output"""
-
-INFER: dict[str, Infer] = {
-    "filter": infer_filter,
-    "map": infer_map,
-    "union": infer_union,
-    "join": infer_join,
-    "aggregate": infer_aggregate,
-    "udo": infer_custom,
-    "fusion": infer_custom,
-}
+def _class_problems(operator: UserDefined | Fusion) -> Iterator[Problem]:
+    if not _IMPLEMENTATION.fullmatch(operator.implementation):
+        yield Problem(
+            "not the place of a class",
+            at="implementation",
+            got=repr(operator.implementation),
+            want="write 'package.module:Class'",
+        )
 
 
 # ------------------------------------------------------------
 # Pass: the schema of every stream, and with it the type check of every expression.
+#
+# What schema an operator's output has, given its inputs', is said by one function an operator; it
+# is named in :mod:`headway.model.operator_kinds`. It raises an InputError whose
+# problems are told from the operator's own place (``where``, ``columns.ttc``); the pass adds where
+# the operator stands.
 
 
 def infer(compilation: Compilation) -> Compilation:
@@ -288,7 +304,7 @@ def infer(compilation: Compilation) -> Compilation:
             continue
         inputs = {port.port: schemas[port.stream] for port in operator.inputs}
         try:
-            schemas[name] = INFER[operator.kind](operator, inputs)
+            schemas[name] = resolve(kind_of(operator).infer)(operator, inputs)
         except InputError as error:
             problems += [p.within(compilation.origins[name]) for p in error.problems]
     for ported in compilation.port_checks:

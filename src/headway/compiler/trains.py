@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from headway.compiler.compilation import Compilation
 from headway.model.graph import Graph
-from headway.model.operators import Aggregate, Operator
+from headway.model.operators import Operator
 from headway.model.plan import Task
 from headway.model.vehicle import Vehicle
 
@@ -87,4 +87,4 @@ def inner_streams(graph: Graph, placement: Mapping[str, str]) -> set[str]:
 
 def waits(operator: Operator) -> bool:
     """Whether the operator can become runnable without a new tuple: it then heads its trains."""
-    return operator.timeout is not None or isinstance(operator, Aggregate)
+    return operator.timeout is not None or operator.traits.emits_on_time

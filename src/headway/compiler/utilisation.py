@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from headway.compiler.compilation import Compilation
-from headway.model.operators import Aggregate, Fusion, Gather, Join, Operator, UserDefined
+from headway.model.operators import Gather, Operator
 from headway.model.quantities import SECOND, Cost, Rate, ceil_div
 from headway.model.vehicle import Bus, Link, Node, transfer_time
 
@@ -27,19 +27,12 @@ def rates(compilation: Compilation) -> Compilation:
     for name in graph.order:
         operator = graph.operators[name]
         inputs = sum(found[stream] for stream in operator.streams)
-        found[name] = inputs * operator.selectivity * windows_per_tuple(operator)
-        if isinstance(operator, Join) and operator.partners is not None:
-            port, most = operator.partners
+        found[name] = inputs * operator.selectivity * operator.windows_per_tuple
+        if operator.partner_limit is not None:
+            port, most = operator.partner_limit
             pairs = sum(found[i.stream] for i in operator.inputs if i.port == port) * most
             found[name] = min(found[name], pairs)
     return replace(compilation, rates=found)
-
-
-def windows_per_tuple(operator: Operator) -> int:
-    """In how many windows a tuple falls; 1 for operators without windows of output."""
-    if isinstance(operator, Aggregate):
-        return -(-operator.window // operator.every)
-    return 1
 
 
 # ------------------------------------------------------------
@@ -57,11 +50,6 @@ def fits(load: float, capacity: float) -> bool:
     return load <= capacity * (1 + TOLERANCE) + 1e-12
 
 
-def gathers(operator: Operator) -> bool:
-    """Whether one execution takes all the tuples that have come (a timeout, but not a join's)."""
-    return operator.timeout is not None and isinstance(operator, UserDefined | Fusion)
-
-
 def runs_of(operator: Operator, rates: Mapping[Key, float]) -> tuple[list[Key], Rate | None]:
     """How often a gathering operator runs at most: on tuples of which inputs, and by its timer.
 
@@ -71,7 +59,7 @@ def runs_of(operator: Operator, rates: Mapping[Key, float]) -> tuple[list[Key], 
     """
     timer = Rate(1, max(operator.timeout or 0, 1))
     every = sum(rates.values())
-    if isinstance(operator, UserDefined | Fusion) and operator.gather is Gather.TIME:
+    if operator.gathering is Gather.TIME:
         return ([], timer) if timer.per_second < every else (list(rates), None)
     rarest = min(rates, key=lambda key: rates[key])
     if rates[rarest] + timer.per_second < every:
@@ -81,7 +69,7 @@ def runs_of(operator: Operator, rates: Mapping[Key, float]) -> tuple[list[Key], 
 
 def executions(operator: Operator, input_rates: Sequence[float]) -> float:
     """Most executions per second in the long run; ``input_rates`` are tuples per second by port."""
-    if not gathers(operator) or not input_rates:
+    if operator.gathering is None or not input_rates:
         return sum(input_rates)
     inputs, timer = runs_of(operator, dict(enumerate(input_rates)))
     return sum(input_rates[i] for i in inputs) + (timer.per_second if timer else 0.0)

@@ -1,11 +1,13 @@
-"""Operators as written in files: one form a kind, found by its key in ``FORMS``."""
+"""Operators as written in files: one form a kind, or two where there are two ways to write it.
+
+:mod:`headway.files.step_forms` finds them by their keys.
+"""
 
 from __future__ import annotations
 
-import typing
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
@@ -30,11 +32,11 @@ from headway.files.forms import (
     expression_model,
     expression_plain,
     refusal,
-    suggestion,
 )
 from headway.model.operators import (
     ONLY_PORT,
     Aggregate,
+    Distinct,
     Filter,
     Fusion,
     Gather,
@@ -385,6 +387,46 @@ class AggregateForm(SingleInputForm):
 
 
 # ------------------------------------------------------------
+# ``first: {distinct: [id], from: v2v, within: 1 s}``
+
+
+class DistinctForm(SingleInputForm):
+    """Of tuples with equal keys close in sensing time, passes the first to arrive."""
+
+    key = "distinct"
+    model = Distinct
+    places: ClassVar[Mapping[str, str]] = {
+        "keys": "distinct",
+        "inputs.input": "from",
+        "inputs": "from",
+    }
+
+    distinct: list[Name] = Field(
+        description="the columns that tell tuples apart; none: all tuples are alike"
+    )
+    within: Duration = Field(
+        description="how far the sensing time must lie from that of every result of equal keys"
+    )
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Distinct:
+        return Distinct(
+            inputs=self.only_input,
+            keys=tuple(self.distinct),
+            within=self.within,
+            **self.common(name),
+        )
+
+    @classmethod
+    def to_plain(cls, step: Distinct) -> dict[str, Any]:
+        return {
+            "distinct": list(step.keys),
+            "from": step.streams[0],
+            "within": format_duration(step.within),
+            **common_plain(step),
+        }
+
+
+# ------------------------------------------------------------
 # ``z: {udo: "my_package.my_module:MyOperator", inputs: {a: a}, schema: Result}``
 
 
@@ -534,72 +576,3 @@ class ComponentUseForm(StepForm):
     @classmethod
     def to_plain(cls, step: ComponentUse) -> dict[str, Any]:
         return {"component": step.component, "inputs": inputs_plain(step.inputs)}
-
-
-# ------------------------------------------------------------
-# Operators as written in files. A new one is a file here and a row in ``FORMS``.
-
-
-FORMS: dict[str, type[StepForm]] = {
-    form.key: form
-    for form in (
-        FilterForm,
-        MapForm,
-        SetForm,
-        UnionForm,
-        JoinForm,
-        AggregateForm,
-        UdoForm,
-        FusionForm,
-        ComponentUseForm,
-    )
-}
-
-
-def _kind(value: Any) -> str:
-    keys = value if isinstance(value, dict) else {}
-    return TAG + next((key for key in keys if key in FORMS), FilterForm.key)
-
-
-def _one_kind(value: Any) -> Any:
-    """Refuses an entry without a kind, or with two."""
-    if not isinstance(value, dict):
-        raise refusal("an operator must be a mapping", 'write {filter: "x > 0", from: stream}')
-    found = [key for key in value if key in FORMS]
-    if len(found) > 1:
-        raise refusal(
-            f"an operator of two kinds, '{found[0]}' and '{found[1]}'",
-            "keep one of them",
-            got="",
-            key=found[1],
-        )
-    if not found:
-        raise refusal("an operator without a kind", _guess(list(value)), got=_keys(value))
-    return value
-
-
-def _keys(value: dict[str, Any]) -> str:
-    return f"the keys {', '.join(value)[:60]}" if value else "no keys"
-
-
-def _guess(keys: list[str]) -> str:
-    hints = (suggestion(key, FORMS, "give it one of") for key in keys)
-    return next(
-        (hint for hint in hints if hint.startswith("did")), suggestion("", FORMS, "give it one of")
-    )
-
-
-def step_plain(step: Step) -> dict[str, Any]:
-    """What a person would write for that operator or component use."""
-    form = next(form for form in FORMS.values() if form.writes(step))
-    return form.to_plain(step)
-
-
-if TYPE_CHECKING:
-    StepChoice = StepForm
-else:
-    StepChoice = Annotated[
-        typing.Union[tuple(Annotated[form, Tag(TAG + key)] for key, form in FORMS.items())],  # noqa: UP007
-        Discriminator(_kind),
-        BeforeValidator(_one_kind),
-    ]

@@ -9,12 +9,20 @@ from typing import Any
 
 from headway.errors import Problem, QueryError
 from headway.files.forms import expression_plain, format_rate
-from headway.files.operator_forms import step_plain
+from headway.files.step_forms import step_plain
 from headway.files.vehicle_form import vehicle_plain
 from headway.files.yaml_tree import resolve
-from headway.model.operators import Fusion, UserDefined
 from headway.model.quantities import format_duration
-from headway.model.query import Component, Criticality, Decide, Output, Query, Source, Step
+from headway.model.query import (
+    Component,
+    ComponentUse,
+    Criticality,
+    Decide,
+    Output,
+    Query,
+    Source,
+    Step,
+)
 from headway.model.schema import Schema
 from headway.model.vehicle import Vehicle
 
@@ -146,8 +154,12 @@ def _schema_users(query: Query) -> Iterator[tuple[str, Schema]]:
 
 def _step_schemas(steps: Iterable[Step]) -> Iterator[tuple[str, Schema]]:
     for step in steps:
-        if isinstance(step, UserDefined | Fusion):
-            yield step.name, step.schema
+        if (schema := _declared(step)) is not None:
+            yield step.name, schema
+
+
+def _declared(step: Step) -> Schema | None:
+    return None if isinstance(step, ComponentUse) else step.declared_schema
 
 
 def _schema_names(query: Query) -> dict[Schema, str]:
@@ -194,8 +206,8 @@ def _steps(steps: Iterable[Step], names: dict[Schema, str]) -> dict[str, Any]:
     result = {}
     for step in steps:
         entry = step_plain(step)
-        if isinstance(step, UserDefined | Fusion):
-            entry["schema"] = _schema(step.schema, names)
+        if (schema := _declared(step)) is not None:
+            entry["schema"] = _schema(schema, names)
         result[step.name] = entry
     return result
 

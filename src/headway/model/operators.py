@@ -1,13 +1,19 @@
-"""The operators of a query: frozen values that say what is computed, never how."""
+"""The operators of a query: frozen values that say what is computed, never how.
+
+An operator also says of itself what others must know to place, bound and run it: its
+:class:`Traits`, and what follows from its settings (how far back it looks, how many results one
+tuple can cause). Compiler and engines ask these and never for the class, so that a kind they have
+not heard of takes part; :mod:`headway.model.operator_kinds` says who implements it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator
-
+from headway.errors import Problem
 from headway.model.expression import Column, Expression
 from headway.model.quantities import Cost
 from headway.model.schema import Schema
@@ -36,6 +42,22 @@ class Input:
     stream: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What all operators of a kind have in common. The default is that of a filter: it looks at one
+    tuple, at once, whatever its mark."""
+
+    keeps_state: bool = False
+    """It remembers something between two tuples."""
+    drops_late: bool = False
+    """A tuple marked late at its source stays outside, and the operator is told how far time has
+    come, so that it can forget."""
+    emits_on_time: bool = False
+    """Results go out when time has come far enough, with no tuple of their own: a window closes."""
+    order_matters: bool = False
+    """Which results there are depends on the order of arrival, not on tuples and marks alone."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class OperatorBase:
     """The common part of all operators. An operator's output stream carries the operator's name.
@@ -51,10 +73,65 @@ class OperatorBase:
     most_outputs: int = 1
     timeout: int | None = None
 
+    traits: ClassVar[Traits] = Traits()
+
+    if TYPE_CHECKING:
+
+        @property
+        def kind(self) -> str:
+            """Its key in files and plans; each class has it as its last field."""
+
     @property
     def streams(self) -> tuple[str, ...]:
         """The streams it reads, in port order."""
         return tuple(port.stream for port in self.inputs)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All that it computes of tuples."""
+        return ()
+
+    @property
+    def looks_back(self) -> int:
+        """How much older than the tuple that causes it a result can be (nanoseconds); for one that
+        emits on time, how much older than the moment in sensing time at which it goes out."""
+        return 0
+
+    @property
+    def windows_per_tuple(self) -> int:
+        """In how many windows of output a tuple falls."""
+        return 1
+
+    @property
+    def holds_for(self) -> int | None:
+        """How long a single tuple is held for a partner before it goes out alone."""
+        return None
+
+    @property
+    def gathering(self) -> Gather | None:
+        """When it runs, if one execution takes all the tuples that have come; None if each tuple
+        is an execution."""
+        return None
+
+    @property
+    def partner_limit(self) -> tuple[str, int] | None:
+        """(port, n): all results are counted to the tuples of that port, at most n to each."""
+        return None
+
+    @property
+    def declared_schema(self) -> Schema | None:
+        """The schema of its output, where the query says it; None where it follows from the
+        inputs'."""
+        return None
+
+    def most_results(self, stream: str) -> int:
+        """Results charged to one tuple of an input stream: at most so many come of it."""
+        return self.most_outputs * self.windows_per_tuple
+
+    def problems(self) -> Iterator[Problem]:
+        """What is wrong with its settings, whatever the schemas of its inputs; told from its own
+        place."""
+        return iter(())
 
 
 # ------------------------------------------------------------
@@ -65,6 +142,10 @@ class OperatorBase:
 class Filter(OperatorBase):
     where: Expression
     kind: Literal["filter"] = "filter"
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return (self.where,)
 
 
 # ------------------------------------------------------------
@@ -78,6 +159,10 @@ class Map(OperatorBase):
     columns: tuple[Column, ...]
     keep: bool = False
     kind: Literal["map"] = "map"
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(column.value for column in self.columns)
 
 
 # ------------------------------------------------------------
@@ -113,6 +198,49 @@ class Join(OperatorBase):
     partners: tuple[str, int] | None = None
     kind: Literal["join"] = "join"
 
+    traits: ClassVar[Traits] = Traits(keeps_state=True, drops_late=True)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        where = () if self.where is None else (self.where,)
+        return (*where, *(column.value for column in self.columns))
+
+    @property
+    def looks_back(self) -> int:
+        """A pair is as old as its older half."""
+        return self.within
+
+    @property
+    def holds_for(self) -> int | None:
+        return self.timeout
+
+    @property
+    def partner_limit(self) -> tuple[str, int] | None:
+        return self.partners
+
+    def most_results(self, stream: str) -> int:
+        """Pairs are charged to the port whose partners are limited, if one is; a timeout can add
+        a tuple that goes out alone."""
+        alone = 1 if self.timeout is not None else 0
+        if self.partners is None:
+            return self.most_outputs + alone
+        port, most = self.partners
+        return alone + sum(most for i in self.inputs if i.stream == stream and i.port == port)
+
+    def problems(self) -> Iterator[Problem]:
+        ports = [port.port for port in self.inputs]
+        if self.partners is not None:
+            port, count = self.partners
+            if port not in ports or count < 1:
+                yield Problem(
+                    "partners must name an input and a positive number",
+                    at="partners",
+                    got=f"{port}: {count}",
+                    want=f"one of {', '.join(ports)}",
+                )
+        if len(ports) != 2:
+            yield Problem("a join reads two streams", at="inputs", got=str(len(ports)))
+
 
 # ------------------------------------------------------------
 # Aggregate: groups the tuples of a window of sensing time by keys.
@@ -133,12 +261,52 @@ class Aggregate(OperatorBase):
     columns: tuple[Column, ...]
     kind: Literal["aggregate"] = "aggregate"
 
+    traits: ClassVar[Traits] = Traits(keeps_state=True, drops_late=True, emits_on_time=True)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(column.value for column in self.columns)
+
+    @property
+    def looks_back(self) -> int:
+        """A result is as old as the oldest tuple of its group."""
+        return self.window
+
+    @property
+    def windows_per_tuple(self) -> int:
+        return -(-self.window // self.every)
+
+
+# ------------------------------------------------------------
+# Distinct: of the tuples with equal keys that are close in sensing time, the first to arrive.
+#
+# A tuple passes, at once and as it is, unless one of equal keys has passed whose sensing time is at
+# most ``within`` from its own; so any two results of one key lie farther apart. NULL is a key like
+# others. What did not pass suppresses nothing: a steady stream gives one tuple per ``within``, not
+# one in all. A tuple marked late stays outside, and the times of results are forgotten when no
+# tuple can come that near to them any more.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distinct(OperatorBase):
+    """Without ``keys`` all tuples are alike."""
+
+    keys: tuple[str, ...] = ()
+    within: int
+    kind: Literal["distinct"] = "distinct"
+
+    traits: ClassVar[Traits] = Traits(keeps_state=True, drops_late=True, order_matters=True)
+
+    def problems(self) -> Iterator[Problem]:
+        if self.within < 0:
+            yield Problem("a time window must not be negative", at="within")
+
 
 # ------------------------------------------------------------
 # User-defined operators: a Python class that both engines run.
 
-
 Parameter = bool | int | float | str
+WindowSetting = int | str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +319,17 @@ class UserDefined(OperatorBase):
     gather: Gather = Gather.ALL
     parameters: tuple[tuple[str, Parameter], ...] = ()
     kind: Literal["udo"] = "udo"
+    windows: ClassVar[Mapping[str, WindowSetting]] = {}
+
+    traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True)
+
+    @property
+    def gathering(self) -> Gather | None:
+        return None if self.timeout is None else self.gather
+
+    @property
+    def declared_schema(self) -> Schema | None:
+        return self.schema
 
 
 # ------------------------------------------------------------
@@ -174,23 +353,41 @@ class Fusion(OperatorBase):
     parameters: tuple[tuple[str, Parameter], ...] = ()
     kind: Literal["fusion"] = "fusion"
 
+    traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True)
+
+    @property
+    def gathering(self) -> Gather | None:
+        return None if self.timeout is None else self.gather
+
+    @property
+    def declared_schema(self) -> Schema | None:
+        return self.schema
+
+    @property
+    def windows(self) -> Mapping[str, WindowSetting]:
+        """What its class is told of them."""
+        return {
+            "front": self.front,
+            "rear": self.rear,
+            "object_key": self.object_key,
+            "sensor_key": self.sensor_key,
+        }
+
 
 # ------------------------------------------------------------
-# The operators of a query, one file each.
-#
-# A new operator is a file here and an entry in ``Operator`` and ``OPERATORS``; then the
-# compiler's ``infer``, the file format and each engine get a small file of their own.
+# An operator of any kind, also of one that comes from another package.
 
 
-Operator = Annotated[
-    Filter | Map | Union | Join | Aggregate | UserDefined | Fusion, Discriminator("kind")
-]
-OPERATORS: dict[str, type[OperatorBase]] = {
-    "filter": Filter,
-    "map": Map,
-    "union": Union,
-    "join": Join,
-    "aggregate": Aggregate,
-    "udo": UserDefined,
-    "fusion": Fusion,
-}
+class _ByKind:
+    """Lets pydantic read and write an operator as the class of its kind."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        from headway.model.operator_kinds import model_classes
+
+        classes = {kind: handler.generate_schema(one) for kind, one in model_classes().items()}
+        return core_schema.tagged_union_schema(classes, discriminator="kind")
+
+
+Operator = Annotated[OperatorBase, _ByKind()]

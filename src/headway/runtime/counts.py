@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from headway.model.operators import Filter, Map, Union
 from headway.runtime.engine import RunResult
 from headway.runtime.operators.base import DropKind
 
@@ -66,7 +65,7 @@ def operator_counts(result: RunResult) -> list[OperatorCount]:
         shed = dropped[name, DropKind.SHED]  # a job that was not admitted
         made = produced[name] + passed[name]
         filtered = 0
-        if isinstance(operator, Filter | Map | Union):
+        if not operator.traits.keeps_state:
             filtered = consumed[name] - made - failed - shed
         found.append(
             OperatorCount(

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from headway.model.graph import Graph, graph_of
-from headway.model.operators import Fusion, UserDefined
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import Schema
@@ -86,7 +85,7 @@ def _schema(dropped: Dropped, graph: Graph, schemas: dict[str, Schema]) -> Schem
     operator = graph.operators.get(name)
     if operator is None:
         return None
-    if dropped.port is None and isinstance(operator, UserDefined | Fusion):
+    if dropped.port is None and operator.declared_schema is not None:
         return schemas[name]  # a result that does not fit
     streams = [port.stream for port in operator.inputs if dropped.port in (None, port.port)]
     return schemas[streams[0]] if streams else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headway.model.graph import Graph, graph_of
-from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefined
+from headway.model.operators import Operator
 from headway.model.plan import Plan, Task
 from headway.model.quantities import Cost
 from headway.model.schema import Schema
@@ -15,7 +15,7 @@ from headway.runtime.backlog import Backlog
 from headway.runtime.operators.base import StatefulOperator
 from headway.runtime.operators.build import build_stateful, steps_of
 from headway.runtime.operators.custom import CustomOperator
-from headway.runtime.operators.fused import Fused
+from headway.runtime.operators.fused import Fused, is_stateless
 from headway.runtime.operators.gather import Gathering
 from headway.runtime.static_order import StaticOrder
 from headway.schedule.online.policy import (
@@ -139,7 +139,7 @@ def assemble(
     stateful = {
         name: build_stateful(operator, schemas)
         for name, operator in graph.operators.items()
-        if isinstance(operator, Join | Aggregate | UserDefined | Fusion)
+        if not is_stateless(operator)
     }
 
     def cost_of(operator: Operator, node: Node) -> Cost:
@@ -217,12 +217,12 @@ def _unit(
     unit = Unit(index, task, task.node, steps, costs, policy.key(facts), head)
     if isinstance(policy, RerankingPolicy):
         unit.rank = policy.rank(facts)
-    if isinstance(head, UserDefined | Fusion) and head.timeout is not None:
+    if head.gathering is not None:
         custom = stateful[head.name]
         assert isinstance(custom, CustomOperator)
         cost = cost_of(head, node)
         unit.custom = custom
-        unit.gathering = Gathering([p.port for p in head.inputs], head.gather)
+        unit.gathering = Gathering([p.port for p in head.inputs], head.gathering)
         unit.base_cost = cost.of(0, node.speed)
         unit.item_cost = cost.of(1, node.speed) - cost.of(0, node.speed)
         unit.between_items = cost.between_items
@@ -260,7 +260,8 @@ def windows_of(
 ) -> Windows:
     """The joins and aggregates, and the operators before them; their units note jobs under way.
     So do those before streams ``leaving`` for windows elsewhere."""
-    windowed = [n for n in graph.order if isinstance(graph.operators[n], Join | Aggregate)]
+    traits = {name: operator.traits for name, operator in graph.operators.items()}
+    windowed = [n for n in graph.order if traits[n].drops_late or traits[n].emits_on_time]
     pending = [*windowed, *(name for name in leaving if name in graph.operators)]
     before = set(pending)
     while pending:
@@ -275,9 +276,7 @@ def windows_of(
     heads = {unit.operators[0]: unit for unit in units}
     return Windows(
         order=tuple(name for name in graph.order if name in before),
-        aggregates=tuple(
-            (heads[n], stateful[n]) for n in windowed if isinstance(graph.operators[n], Aggregate)
-        ),
-        joins=tuple(stateful[n] for n in windowed if isinstance(graph.operators[n], Join)),
+        aggregates=tuple((heads[n], stateful[n]) for n in windowed if traits[n].emits_on_time),
+        joins=tuple(stateful[n] for n in windowed if not traits[n].emits_on_time),
         units=within,
     )

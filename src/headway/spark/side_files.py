@@ -69,7 +69,8 @@ def write_empty_side(plan: Plan, output: Path) -> None:
 
 def in_order(counts: list[SideCount], plan: Plan) -> tuple[SideCount, ...]:
     """By kind, then as the query has its sources and operators."""
-    names = [one.name for one in (*plan.query.sources, *plan.query.operators)]
+    names = [source.name for source in plan.query.sources]
+    names += [operator.name for operator in plan.query.operators]
     places = {name: place for place, name in enumerate(names)}
     kinds = list(DropKind)
     return tuple(

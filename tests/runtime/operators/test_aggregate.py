@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.operators.build import moved, one_input, same, sql_columns
 
+from headway.compiler.schemas import infer_aggregate
 from headway.model.operators import Aggregate
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import schema
@@ -27,7 +28,8 @@ def aggregate(
         by=by,
         columns=sql_columns(columns or COLUMNS),
     )
-    return AggregateOperator(model, {"input": CAR})
+    inputs = {"input": CAR}
+    return AggregateOperator(model, inputs, infer_aggregate(model, inputs))
 
 
 def test_tumbling_windows_close_when_the_watermark_reaches_their_end() -> None:
@@ -128,7 +130,7 @@ ARRIVAL = st.tuples(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(ARRIVAL, max_size=40),
     st.integers(0, 6),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.runtime.operators.build import moved, same, sql_columns
 from tests.runtime.operators.users import HERE
 
+from headway.compiler.schemas import infer_join
 from headway.model.expression import Column, PythonCall, Sql
 from headway.model.operators import Input, Join
 from headway.model.quantities import MICROSECOND, MILLISECOND
@@ -26,7 +27,7 @@ INPUTS = {"a": LEFT, "b": RIGHT}
 
 def join(**options: Any) -> JoinOperator:
     model = Join(name="j", inputs=(Input("a", "s"), Input("b", "t")), **options)
-    return JoinOperator(model, INPUTS)
+    return JoinOperator(model, INPUTS, infer_join(model, INPUTS))
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,7 @@ def compare(
     return len(expected)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(ARRIVAL, max_size=40),
     st.integers(0, 4),

@@ -11,8 +11,7 @@ from headway.compiler.latency.demand import most, plus
 from headway.compiler.latency.jobs import Flows, Work
 from headway.compiler.latency.media import BusMessage, Responses
 from headway.compiler.trains import waits
-from headway.compiler.utilisation import gathers
-from headway.model.operators import Aggregate, Join
+from headway.model.operators import Operator
 from headway.model.plan import Crossing, Task
 from headway.model.quantities import ArrivalCurve
 from headway.model.query import Decide, Source
@@ -92,16 +91,11 @@ class Lags:
     def _behind_operator(self, name: str) -> int | None:
         operator, tasks = self._graph.operators[name], self._tasks_with[name]
         jobs = [self._latencies.latency[task.name] for task in tasks]
-        lag = most([self.into(name), *jobs])
-        if isinstance(operator, Aggregate):
-            return plus(lag, operator.window)
-        if isinstance(operator, Join):
-            lag = plus(lag, operator.within)
-            if operator.timeout is None:
-                return lag
+        lag = plus(most([self.into(name), *jobs]), operator.looks_back)
+        if operator.holds_for is not None:
             accepted = [self._latencies.accepted[task.name] for task in tasks]
-            return most([lag, plus(most(accepted), operator.timeout)])
-        if gathers(operator):
+            return most([lag, plus(most(accepted), operator.holds_for)])
+        if operator.gathering is not None:
             ages = [self._latencies.input_age(task) for task in tasks if task.operators[0] == name]
             return most([lag, plus(most(ages), operator.timeout)])
         return lag
@@ -139,7 +133,7 @@ class Ages:
     _producers: dict[str, list[Task]] = field(default_factory=dict)
     _tasks_on: dict[str, list[Task]] = field(default_factory=dict)
     _tasks_with: dict[str, list[Task]] = field(default_factory=dict)
-    """join -> the tasks it stands in"""
+    """a join whose partners are limited -> the tasks it stands in"""
     _tasks_after: dict[tuple[str, str], list[Task]] = field(default_factory=dict)
     """(stream, node) -> the tasks that it enters there"""
     _cascades: dict[str, int] = field(default_factory=dict)
@@ -167,11 +161,13 @@ class Ages:
 
         Gathering operators and aggregates need nothing here: their jobs carry the oldest timestamp.
         """
-        return sum(join.within for join in self._joins(task))
+        operators = (self.compilation.graph.operators[name] for name in task.operators)
+        return sum(one.looks_back for one in operators if not one.traits.emits_on_time)
 
-    def _joins(self, task: Task) -> list[Join]:
-        operators = self.compilation.graph.operators
-        return [o for name in task.operators if isinstance(o := operators[name], Join)]
+    def _limited(self, task: Task) -> list[Operator]:
+        """Its joins whose partners are limited: pairs are charged to the tuples of one side."""
+        operators = (self.compilation.graph.operators[name] for name in task.operators)
+        return [one for one in operators if one.partner_limit is not None]
 
     def age_sent(self, stream: str) -> int | None:
         """The oldest a tuple can be when its stream offers it, on its own node."""
@@ -196,10 +192,10 @@ class Ages:
         over or its window may close."""
         head = self.compilation.graph.operators[task.operators[0]]
         age = self.input_age(task)
-        if isinstance(head, Aggregate):
+        if head.traits.emits_on_time:
             assert self._lags is not None
-            return plus(head.window, self._lags.into(head.name))
-        if isinstance(head, Join) and head.timeout is not None:
+            return plus(head.looks_back, self._lags.into(head.name))
+        if head.holds_for is not None:
             # Its timer starts when the join has looked for a partner.
             age = most([age, self.accepted[task.name]])
         return plus(age, head.timeout or 0)
@@ -212,7 +208,7 @@ class Ages:
     def _held_age(self, task: Task) -> int | None:
         """Like :meth:`release_age`, but a window closes only after the tuples that are to enter it,
         which may be less urgent than its result."""
-        if isinstance(self.compilation.graph.operators[task.operators[0]], Aggregate):
+        if self.compilation.graph.operators[task.operators[0]].traits.emits_on_time:
             return most([self.release_age(task), self.latency[task.name]])
         return self.release_age(task)
 
@@ -263,7 +259,7 @@ class Ages:
         head = self.compilation.graph.operators[task.operators[0]]
         if not waits(head):
             return self._arrival_to_entry(task, stream, source, late=late)
-        if not gathers(head):
+        if head.gathering is None:
             return self._held_age(task) if late else self.release_age(task)
         offered = (
             0

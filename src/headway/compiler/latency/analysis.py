@@ -36,8 +36,7 @@ from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_perio
 from headway.compiler.latency.jobs import back_after, flows_of, work_of
 from headway.compiler.latency.media import media_responses, messages_of
 from headway.compiler.trains import waits
-from headway.compiler.utilisation import gathers, runs_of, windows_per_tuple
-from headway.model.operators import Aggregate
+from headway.compiler.utilisation import runs_of
 from headway.model.plan import Task
 from headway.model.quantities import ArrivalCurve, Rate
 from headway.model.routes import architecture_of
@@ -80,7 +79,7 @@ class Analysis(Sections):
                 work = work_of(task, entry, compilation.graph, nodes[task.node])
                 self._works[task.name, entry] = work
                 self._tasks_after.setdefault((entry, task.node), []).append(task)
-            for join in self._joins(task):
+            for join in self._limited(task):
                 self._tasks_with.setdefault(join.name, []).append(task)
             self._producers.setdefault(task.operators[-1], []).append(task)
             self._tasks_on.setdefault(task.node, []).append(task)
@@ -161,16 +160,11 @@ class Analysis(Sections):
 
     def _window(self, task: Task) -> int:
         head = self.compilation.graph.operators[task.operators[0]]
-        return head.window if isinstance(head, Aggregate) else 0
+        return head.looks_back if head.traits.emits_on_time else 0
 
     def _partner_age(self, task: Task) -> int | None:
         """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
-        sharing = [
-            other
-            for join in self._joins(task)
-            if join.partners is not None
-            for other in self._tasks_with[join.name]
-        ]
+        sharing = [other for join in self._limited(task) for other in self._tasks_with[join.name]]
         return most([self._entry_age(t) for t in sharing])
 
     def _add_demands(self, task: Task, demands: list[Demand], pending: list[Demand]) -> str:
@@ -180,7 +174,7 @@ class Analysis(Sections):
         age, partner_age = self.input_age(task), self._partner_age(task)
         due, held = self.release_age(task), self._held_age(task)
         entry_age = self._entry_age(task)
-        if isinstance(head, Aggregate):
+        if head.traits.emits_on_time:
             sources = {name: graph.sources[name] for s in task.entries for name in self.flows[s]}
             silent = [source for source in sources.values() if source_lag(source) is None]
             if silent:
@@ -200,7 +194,7 @@ class Analysis(Sections):
             pending.append(Demand(curve, cost, entry))
 
         runs: list[str] = []
-        if gathers(head):
+        if head.gathering is not None:
             rates = {
                 stream: sum(
                     self.curves[source].sustained.per_second * flow.count
@@ -230,11 +224,11 @@ class Analysis(Sections):
                     entry = max(entry, partner_age + self.shift(task))
                     late = max(late, entry)
                     oldest = max(oldest, partner_age) + self.shift(task)
-                if not gathers(head):
+                if head.gathering is None:
                     add(curve, flow.count * cost, back, entry, late, oldest)
                 if waits(head):
                     # Later work: an aggregate's closing windows, a join's timeout, a gathered run.
-                    times = flow.count * windows_per_tuple(head)
+                    times = flow.count * head.windows_per_tuple
                     later = back_after(head, back, age)
                     add(curve, times * cost, later, released, released_late, held)
         return ""

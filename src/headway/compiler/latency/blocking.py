@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headway.compiler.latency.ages import Ages
-from headway.compiler.latency.jobs import most_outputs
-from headway.compiler.utilisation import gathers
-from headway.model.operators import Join
+from headway.model.operators import Operator
 from headway.model.plan import Task
 
 
@@ -25,7 +23,7 @@ class Sections(Ages):
     def _gathered_section(self, task: Task) -> int:
         """The longest execution of a head that takes all that has come in its timeout."""
         head = self.compilation.graph.operators[task.operators[0]]
-        if not gathers(head) or head.cost is None or head.cost.between_items:
+        if head.gathering is None or head.cost is None or head.cost.between_items:
             return 0
         node = self._nodes[task.node]
         items = sum(
@@ -45,9 +43,9 @@ class Sections(Ages):
         for name in reversed(graph.order):
             for task in self.producers(name):
                 last = graph.operators[name]
-                outputs = max((most_outputs(last, stream) for stream in last.streams), default=1)
-                if isinstance(last, Join) and last.partners is not None:
-                    outputs = max(outputs, self._pairs_at_once(last))
+                outputs = max((last.most_results(stream) for stream in last.streams), default=1)
+                if last.partner_limit is not None:
+                    outputs = max(outputs, self._pairs_at_once(last, last.partner_limit[0]))
                 following = [
                     (self._works[after.name, name], self._cascades[after.name])
                     for after in self._tasks_after.get((name, task.node), [])
@@ -56,12 +54,11 @@ class Sections(Ages):
                     work.per_tuple + work.per_execution + cascade for work, cascade in following
                 )
 
-    def _pairs_at_once(self, join: Join) -> int:
+    def _pairs_at_once(self, join: Operator, limited: str) -> int:
         """How many partners can be waiting for one tuple of the other side."""
-        assert join.partners is not None
         return sum(
-            flow.count * self.curves[source].in_interval(2 * join.within + flow.back)
+            flow.count * self.curves[source].in_interval(2 * join.looks_back + flow.back)
             for port in join.inputs
-            if port.port == join.partners[0]
+            if port.port == limited
             for source, flow in self.flows[port.stream].items()
         )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.compiler.utilisation import gathers, windows_per_tuple
 from headway.model.graph import Graph
-from headway.model.operators import Aggregate, Join, Operator
+from headway.model.operators import Operator
 from headway.model.plan import Task
 from headway.model.vehicle import Node
 
@@ -39,28 +38,9 @@ def back_after(operator: Operator, back: int, age: int) -> int:
     ``back`` is that of the tuple itself, ``age`` the oldest its operator's inputs can be. In one
     execution of a gathering operator all inputs are at most ``age + timeout`` old, and it runs
     after they arrived."""
-    if isinstance(operator, Join):
-        return back + operator.within
-    if isinstance(operator, Aggregate):
-        return back + operator.window
-    if gathers(operator):
+    if operator.gathering is not None:
         return age + (operator.timeout or 0)
-    return back
-
-
-def most_outputs(operator: Operator, stream: str) -> int:
-    """Outputs charged to one tuple of an input stream: at most so many come of it.
-
-    A join's pairs are charged to the port whose partners are limited, if one is declared. A join's
-    timeout can add one.
-    """
-    if not isinstance(operator, Join):
-        return operator.most_outputs * windows_per_tuple(operator)
-    alone = 1 if operator.timeout is not None else 0
-    if operator.partners is None:
-        return operator.most_outputs + alone
-    port, most = operator.partners
-    return alone + sum(most for i in operator.inputs if i.stream == stream and i.port == port)
+    return back + operator.looks_back
 
 
 def flows_of(graph: Graph, ages: dict[str, int]) -> Flows:
@@ -70,7 +50,7 @@ def flows_of(graph: Graph, ages: dict[str, int]) -> Flows:
         operator = graph.operators[name]
         merged: dict[str, Flow] = {}
         for stream in operator.streams:
-            most = most_outputs(operator, stream)
+            most = operator.most_results(stream)
             for source, flow in flows[stream].items():
                 known = merged.get(source, Flow(0, 0))
                 back = back_after(operator, flow.back, ages.get(name, 0))
@@ -107,11 +87,11 @@ def work_of(task: Task, entry: str, graph: Graph, node: Node) -> Work:
         cost = operator.cost
         assert cost is not None
         section = max(section, cost.longest_section(speed) + decision)
-        if operator is head and gathers(head):
+        if operator is head and head.gathering is not None:
             per_tuple += cost.of(1, speed) - cost.of(0, speed) + decision
             per_execution = cost.of(0, speed) + 2 * decision + node.preemption_cost
         else:
             per_tuple += tuples * (cost.worst(speed) + decision)
-        tuples *= most_outputs(operator, entry)
+        tuples *= operator.most_results(entry)
         entry = name
     return Work(per_tuple, per_execution, section + node.preemption_cost)

@@ -10,7 +10,6 @@ from headway.compiler.latency.analysis import Analysis
 from headway.compiler.latency.demand import plus
 from headway.compiler.utilisation import operator_load, stream_load
 from headway.model.graph import graph_of
-from headway.model.operators import Aggregate
 from headway.model.plan import LatencyStep, Load, Plan, Promise, Task, Verdict
 from headway.model.query import Criticality, Output
 from headway.model.routes import architecture_of
@@ -101,7 +100,7 @@ def derivation(stream: str, analysis: Analysis) -> list[LatencyStep]:
         steps.append(LatencyStep(place=task.node, what=what, time=latency - age - wait))
         if wait:
             head = graph.operators[task.operators[0]]
-            window = isinstance(head, Aggregate)
+            window = head.traits.emits_on_time
             until = "until its window closes" if window else "for its other inputs"
             steps.append(LatencyStep(place=head.name, what=f"{head.name} waits {until}", time=wait))
         stream = max(task.entries, key=lambda s: analysis.age_at(s, task.node) or 0)

@@ -163,7 +163,9 @@ def ecus_of(plan: Plan) -> tuple[Ecu, ...]:
     """The vehicle's nodes, and whatever else something was placed on."""
     nodes = {node.name: node for node in plan.vehicle.nodes}
     used = node_of(plan)
-    missing = [used.get(step.name, "") for step in (*plan.query.sources, *plan.query.operators)]
+    names = [source.name for source in plan.query.sources]
+    names += [operator.name for operator in plan.query.operators]
+    missing = [used.get(name, "") for name in names]
     ecus = []
     for name in dict.fromkeys([*nodes, *missing]):
         title, node, load = f"node {name}", nodes.get(name), load_of(plan, "node", name)

@@ -35,7 +35,7 @@ class AggregateOperator(StatefulOperator):
     there is none it is late.
     """
 
-    def __init__(self, operator: Aggregate, inputs: Mapping[str, Schema]) -> None:
+    def __init__(self, operator: Aggregate, inputs: Mapping[str, Schema], output: Schema) -> None:
         super().__init__(operator.name)
         (schema,) = inputs.values()
         scope = Scope.aggregate(schema)

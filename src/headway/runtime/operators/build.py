@@ -1,36 +1,30 @@
 """From the model's operators to those that run.
 
-What only some queries need is imported when it is needed: a node's executable holds no more.
+What runs a kind is named by :mod:`headway.model.operator_kinds` and imported when it is needed: a
+node's executable holds no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
-from typing import cast
+from typing import Any, cast
 
-from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefined
+from headway.model.operator_kinds import VEHICLE, implementation
+from headway.model.operators import Operator
 from headway.model.schema import Schema
 from headway.runtime.operators.base import StatefulOperator
-from headway.runtime.operators.custom import CustomOperator
 from headway.runtime.operators.fused import Fused, StatelessOperator, is_stateless
+
+Behaviour = Callable[[Any, Mapping[str, Schema], Schema], StatefulOperator]
+"""(operator, schemas of its inputs by port, schema of its output) -> what runs it"""
 
 
 def build_stateful(operator: Operator, schemas: Mapping[str, Schema]) -> StatefulOperator:
     """A new instance, without state; ``schemas`` are those of the streams, by name."""
     inputs = {port.port: schemas[port.stream] for port in operator.inputs}
-    match operator:
-        case Join():
-            from headway.runtime.operators.join import JoinOperator
-
-            return JoinOperator(operator, inputs)
-        case Aggregate():
-            from headway.runtime.operators.aggregate import AggregateOperator
-
-            return AggregateOperator(operator, inputs)
-        case UserDefined() | Fusion():
-            return CustomOperator(operator, inputs, schemas[operator.name])
-    raise AssertionError(f"{operator.name} keeps no state")
+    behaviour: Behaviour = implementation(operator, VEHICLE)
+    return behaviour(operator, inputs, schemas[operator.name])
 
 
 def steps_of(

@@ -64,16 +64,12 @@ class CustomOperator(StatefulOperator):
         self._ports = tuple(inputs)
         self._implementation = operator.implementation
         self._conform = conform_function(output)
-        windows: dict[str, Any] = {}
-        if isinstance(operator, Fusion):
-            names = ("front", "rear", "object_key", "sensor_key")
-            windows = {name: getattr(operator, name) for name in names}
         self._context = OperatorContext(
             name=operator.name,
             inputs=dict(inputs),
             output=output,
             parameters=dict(operator.parameters),
-            windows=windows,
+            windows=operator.windows,
         )
         try:
             self._class = load_class(operator.implementation)

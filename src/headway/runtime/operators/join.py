@@ -49,7 +49,7 @@ class JoinOperator(StatefulOperator):
     side NULL, and leaves the window; a tuple that found one stays.
     """
 
-    def __init__(self, operator: Join, inputs: Mapping[str, Schema]) -> None:
+    def __init__(self, operator: Join, inputs: Mapping[str, Schema], output: Schema) -> None:
         super().__init__(operator.name)
         scope = Scope.join(inputs)
         self._side_of = {port: side for side, port in enumerate(inputs)}

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.compiler.latency.jobs import most_outputs, work_of
+from headway.compiler.latency.jobs import work_of
 from headway.compiler.latency.soft_room import soft_rooms
-from headway.compiler.utilisation import gathers
-from headway.model.operators import Join
 from headway.model.plan import Plan
 from headway.model.taskset import FULL, TaskKind
 from headway.runtime.units import Program, Unit
@@ -135,8 +133,8 @@ class PathTasks:
         results, bounded = 1, True
         for name in unit.operators:
             operator = self._graph.operators[name]
-            most = most_outputs(operator, entry)
-            if isinstance(operator, Join) and operator.partners is not None and most == 0:
+            most = operator.most_results(entry)
+            if operator.partner_limit is not None and most == 0:
                 bounded = False
             results *= max(1, most)
             entry = name
@@ -148,5 +146,5 @@ def _stages(program: Program) -> dict[str, int]:
     stages = dict.fromkeys(program.graph.sources, 0)
     for name in program.graph.order:
         operator = program.graph.operators[name]
-        stages[name] = max(stages[s] for s in operator.streams) + gathers(operator)
+        stages[name] = max(stages[s] for s in operator.streams) + (operator.gathering is not None)
     return stages

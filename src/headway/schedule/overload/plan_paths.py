@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from headway.compiler.compilation import Compilation
-from headway.compiler.utilisation import gathers, operator_load, rates
+from headway.compiler.utilisation import operator_load, rates
 from headway.errors import Problem, TaskSetError, UnsupportedError
 from headway.model.graph import Graph, graph_of
 from headway.model.plan import Plan
@@ -197,7 +197,9 @@ def _waiting(plan: Plan, graph: Graph, source: Source, on_way: list[str]) -> int
     streams = {source.name, *on_way}
     crossed = {c.stream: c.delay for c in plan.crossings if c.stream in streams}
     operators = [graph.operators[name] for name in on_way]
-    gathering = sum(operator.timeout or 0 for operator in operators if gathers(operator))
+    gathering = sum(
+        operator.timeout or 0 for operator in operators if operator.gathering is not None
+    )
     return source.delay + source.held + gathering + sum(crossed.values())
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from headway.compiler.meaning import on_one_node
 from headway.errors import DataError, Problem
 from headway.model.graph import Graph, graph_of
-from headway.model.operators import Aggregate, Join
+from headway.model.operator_kinds import SPARK_BATCH
 from headway.model.plan import Plan
 from headway.model.schema import Schema
 from headway.spark.capabilities import Mode, refuse_unsupported
@@ -25,7 +25,7 @@ from headway.spark.lowering.drops import Drops, surely_on_time, with_marks
 from headway.spark.lowering.engine_region import exits, run_region
 from headway.spark.lowering.frames import StreamFrame
 from headway.spark.lowering.given_sources import as_source, misfits, order_of
-from headway.spark.lowering.native_operators import LOWER
+from headway.spark.lowering.native_operators import lower_operator
 from headway.spark.lowering.regions import Region, calls_python, part_giving, region_of
 from headway.spark.lowering.side_rows import LISTED_TYPE
 
@@ -159,10 +159,10 @@ class _Lowering:
             ((port, frame),) = inputs.items()
             on_failed = partial(self.drops.failed, name, frame)
             inputs = {port: replace(frame, on_failed=on_failed)}
-        if isinstance(operator, Join | Aggregate):
+        if operator.traits.drops_late:
             for port, frame in inputs.items():
                 self.drops.late(name, port, frame)
-        frame = LOWER[operator.kind](operator, inputs, self.schemas[name])
+        frame = lower_operator(operator, SPARK_BATCH, inputs, self.schemas[name])
         return self._shared(name, frame) if self._costly(name) else frame
 
     # ---------------------------------------------------------------- computed once
@@ -181,7 +181,7 @@ class _Lowering:
         if stream in self.graph.sources:
             return stream in self.region.exits or stream in self.marked
         operator = self.graph.operators[stream]
-        return isinstance(operator, Join | Aggregate) or any(map(self._costly, operator.streams))
+        return operator.traits.keeps_state or any(map(self._costly, operator.streams))
 
     def _shared(self, name: str, frame: StreamFrame) -> StreamFrame:
         if self._uses(name) < 2:
@@ -197,7 +197,6 @@ class _Lowering:
             operator = self.graph.operators[name]
             if name in self.region.streams:
                 continue
-            drops = isinstance(operator, Join | Aggregate)
-            if drops or name in wanted:
+            if operator.traits.drops_late or name in wanted:
                 wanted.update(operator.streams)
         return wanted

@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 from headway.expressions import WINDOW_END, WINDOW_START, Scope, check, to_spark_sql
 from headway.expressions.spark_sql import plain_column, quoted
 from headway.expressions.tree import ColumnRef
-from headway.model.operators import Aggregate, Filter, Join, Map, Union
+from headway.model.operator_kinds import implementation
+from headway.model.operators import Aggregate, Filter, Join, Map, Operator, Union
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Schema
 from headway.spark.lowering.frames import ARRIVED, LATE, StreamFrame, compute
@@ -197,20 +198,18 @@ def _starts(window: int, every: int) -> Column:
 
 
 # ------------------------------------------------------------
-# Operators as native columns and joins of Spark, one function an operator.
-#
-# An operator is in ``LOWER`` if Spark can compute it from its input tuples and their marks alone,
-# in whatever order they come. What needs the order of arrival or timers runs in the engine
-# (:mod:`headway.spark.lowering.engine_region`).
+# An operator that Spark can compute from its input tuples and their marks alone, in whatever order
+# they come, has such a function in :mod:`headway.model.operator_kinds`. What needs the order of
+# arrival or timers runs in the engine (:mod:`headway.spark.lowering.engine_region`).
 
 
 Lower = Callable[[Any, Mapping[str, StreamFrame], Schema], StreamFrame]
 """(operator, its inputs by port, the schema of its output) -> its output"""
 
-LOWER: dict[str, Lower] = {
-    "filter": lower_filter,
-    "map": lower_map,
-    "union": lower_union,
-    "join": lower_join,
-    "aggregate": lower_aggregate,
-}
+
+def lower_operator(
+    operator: Operator, engine: str, inputs: Mapping[str, StreamFrame], output: Schema
+) -> StreamFrame:
+    """The output of an operator, by the function of its kind for a batch or a stream."""
+    lower: Lower = implementation(operator, engine)
+    return lower(operator, inputs, output)

@@ -17,7 +17,8 @@ from headway.compiler.compilation import Compilation
 from headway.compiler.passes import FRONT_END, PASSES, plan_of
 from headway.model.expression import PythonCall
 from headway.model.graph import Graph, graph_of
-from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefined
+from headway.model.operator_kinds import SPARK_BATCH, SPARK_STREAM, is_hosted
+from headway.model.operators import Operator
 from headway.model.plan import Plan
 from headway.model.quantities import SECOND
 from headway.model.query import Output
@@ -26,21 +27,22 @@ Needs = Callable[[Operator], bool]
 
 
 def needs_arrival_order(operator: Operator) -> bool:
-    """For a batch: its results depend on when its inputs came."""
-    ordered = isinstance(operator, UserDefined | Fusion) or operator.timeout is not None
-    return ordered or (isinstance(operator, Join) and calls_python(operator))
+    """For a batch: its results depend on when its inputs came, or Spark has nothing of its own for
+    it."""
+    ordered = operator.traits.order_matters or operator.timeout is not None
+    listed = operator.traits.drops_late and calls_python(operator)
+    return ordered or listed or is_hosted(operator, SPARK_BATCH)
 
 
 def calls_python(operator: Operator) -> bool:
     """Whether a function of the user may fail in it."""
-    values = [getattr(operator, "where", None)]
-    values += [column.value for column in getattr(operator, "columns", ())]
-    return any(isinstance(value, PythonCall) for value in values)
+    return any(isinstance(value, PythonCall) for value in operator.expressions)
 
 
 def keeps_state(operator: Operator) -> bool:
-    """For a stream: it remembers tuples between micro-batches."""
-    return isinstance(operator, Join | Aggregate | UserDefined | Fusion)
+    """For a stream: it remembers tuples between micro-batches, or Spark has nothing of its own for
+    it."""
+    return operator.traits.keeps_state or is_hosted(operator, SPARK_STREAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def region_of(graph: Graph, needs: Needs = needs_arrival_order) -> Region:
 
 def _after_windows(graph: Graph, stream: str) -> bool:
     before = ancestors(graph, [stream]) - {stream}
-    return any(isinstance(graph.operators.get(name), Join | Aggregate) for name in before)
+    return any(graph.operators[name].traits.drops_late for name in before & graph.operators.keys())
 
 
 def ancestors(graph: Graph, streams: Iterable[str]) -> set[str]:

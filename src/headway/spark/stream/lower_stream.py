@@ -25,6 +25,7 @@ from headway.compiler.meaning import on_one_node
 from headway.errors import DataError, Problem
 from headway.model.codec import plan_to_json
 from headway.model.graph import graph_of
+from headway.model.operator_kinds import SPARK_STREAM
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.schema import VEHICLE_COLUMN, Schema
@@ -55,7 +56,7 @@ from headway.spark.lowering.frames import (
     plain_row,
     to_plain,
 )
-from headway.spark.lowering.native_operators import LOWER
+from headway.spark.lowering.native_operators import lower_operator
 from headway.spark.lowering.one_pass import run_in_one_pass, sharing
 from headway.spark.lowering.regions import (
     ancestors,
@@ -306,7 +307,7 @@ def _native(
     for name in graph.order:
         operator = graph.operators[name]
         inputs = {port.port: frames[port.stream] for port in operator.inputs}
-        frames[name] = LOWER[operator.kind](operator, inputs, schemas[name])
+        frames[name] = lower_operator(operator, SPARK_STREAM, inputs, schemas[name])
     for name, output in graph.outputs.items():
         place, frame = names.index(name), frames[output.stream]
         rows = [
