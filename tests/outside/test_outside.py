@@ -24,8 +24,8 @@ from headway.compiler import compile_query
 from headway.files import parse_query, query_json_schema, query_to_yaml
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.graph import graph_of
-from headway.runtime.engine import Engine
-from headway.runtime.happenings import Arrival
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
 from headway.spark.lowering.regions import keeps_state, region_of
 
 query = parse_query('''{QUERY}''').query

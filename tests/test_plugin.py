@@ -1,0 +1,98 @@
+"""``examples/plugin``, installed: Headway finds what it adds, and the contract suite tests it
+without being told of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headway.schedule.online import EVERY
+from headway.sources.recordings import FORMATS
+
+ROOT = Path(__file__).parents[1]
+PLUGIN = ROOT / "examples" / "plugin"
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that has the package in it, put there by pip and without a network."""
+    target = tmp_path_factory.mktemp("site") / "packages"
+    made = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+         "--no-index", "--no-deps", "--no-build-isolation", "--target", target, PLUGIN],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    return target
+
+
+def python(installed: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Python in the project's folder, with the package."""
+    paths = [str(installed), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def passed(installed: Path, *arguments: str | Path) -> int:
+    """How many tests pass; all that are chosen have to."""
+    ran = python(installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    found = re.search(r"(\d+) passed", ran.stdout)
+    assert found is not None, ran.stdout
+    return int(found[1])
+
+
+def test_without_it_nothing_knows_of_it() -> None:
+    assert "shortest-first" not in EVERY.names
+    assert "roslines" not in FORMATS.names
+
+
+def test_its_own_tests_pass(installed: Path) -> None:
+    assert passed(installed, PLUGIN / "tests") >= 7
+
+
+def test_the_contract_suite_picks_up_its_policy(installed: Path) -> None:
+    suite = ("tests/contract/test_definition.py", "tests/runtime/test_determinism.py")
+    assert passed(installed, *suite, "-k", "shortest-first") >= 7
+
+
+def test_the_contract_suite_picks_up_its_format(installed: Path) -> None:
+    assert passed(installed, "tests/contract/test_formats.py", "-k", "roslines") == 3
+
+
+def test_its_page_shows_what_happens(installed: Path, tmp_path: Path) -> None:
+    """Lines below a command appear in what it prints."""
+    (shown,) = CONSOLE.findall((PLUGIN / "README.md").read_text(encoding="utf-8"))
+    printed = ""
+    for line in shown.splitlines():
+        if line.startswith("$ headway "):
+            command = line.replace("build/plugin", str(tmp_path / "out"))
+            ran = python(installed, "-m", "headway.cli", *shlex.split(command)[2:])
+            assert ran.returncode == 0, ran.stderr
+            printed = ran.stdout
+        else:
+            assert line in printed
+
+
+@pytest.mark.spark
+def test_both_engines_read_its_files(installed: Path) -> None:
+    """Spark's tasks find the reader by the same entry point."""
+    ran = python(
+        installed, "-m", "headway.cli", "compare", "examples/hello/query.yaml",
+        "--input", PLUGIN / "recording",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "75" in ran.stdout
