@@ -9,12 +9,26 @@ from typing import Any
 
 from headway.compiler.compilation import Compilation
 from headway.errors import InputError, Problem, QueryError
-from headway.expressions import NUMERIC, Scope, Typed, check
-from headway.expressions.tree import ColumnRef, Literal
+from headway.expressions import Scope
+from headway.expressions.check import NUMERIC, check
 from headway.model.expression import Column, Expression
-from headway.model.operators import Aggregate, Filter, Fusion, Join, Map, Union, UserDefined
+from headway.model.expression_tree import ColumnRef, Literal, Typed
+from headway.model.graph import graph_of
+from headway.model.operators import (
+    Aggregate,
+    Filter,
+    Fusion,
+    Join,
+    Map,
+    Operator,
+    Union,
+    UserDefined,
+)
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, DataType, Field, Schema
+
+Inferred = tuple[Operator, Schema]
+"""an operator whose expressions carry their typed trees, and the schema of its output"""
 
 # ------------------------------------------------------------
 # Named expressions to fields: the part that Map, Join and Aggregate share.
@@ -24,11 +38,13 @@ def fields_of(
     columns: Iterable[Column],
     typed: Callable[[Expression], Typed],
     inputs: Mapping[Any, Schema],
-) -> list[Field]:
-    """The fields the columns define; all problems of all columns at once.
+) -> tuple[tuple[Column, ...], list[Field]]:
+    """The columns with their typed trees and the fields they define; all problems of all columns at
+    once.
 
     ``inputs`` are the schemas by port (None for a single input): a string keeps its longest length.
     """
+    compiled: list[Column] = []
     fields: list[Field] = []
     problems: list[Problem] = []
     for column in columns:
@@ -38,12 +54,13 @@ def fields_of(
         except InputError as error:
             problems += [problem.within(at) for problem in error.problems]
             continue
+        compiled.append(replace(column, value=replace(column.value, typed=result)))
         length = _length(result, inputs)
         fields.append(Field(column.name, result.type, result.unit, length))
     problems += name_problems([column.name for column in columns])
     if problems:
         raise InputError(problems)
-    return fields
+    return tuple(compiled), fields
 
 
 def _length(result: Typed, inputs: Mapping[Any, Schema]) -> int | None:
@@ -79,32 +96,33 @@ def name_problems(names: Iterable[str]) -> list[Problem]:
 # Filter, Map and Union: the operators that look at one tuple at a time.
 
 
-def infer_filter(operator: Filter, inputs: Mapping[str, Schema]) -> Schema:
+def infer_filter(operator: Filter, inputs: Mapping[str, Schema]) -> Inferred:
     """The input's schema; the condition must be boolean."""
     (schema,) = inputs.values()
     try:
-        check(operator.where, Scope.row(schema), want=DataType.BOOLEAN)
+        where = check(operator.where, Scope.row(schema), want=DataType.BOOLEAN)
     except InputError as error:
         raise QueryError(problem.within("where") for problem in error.problems) from None
-    return schema
+    return replace(operator, where=replace(operator.where, typed=where)), schema
 
 
-def infer_map(operator: Map, inputs: Mapping[str, Schema]) -> Schema:
+def infer_map(operator: Map, inputs: Mapping[str, Schema]) -> Inferred:
     """The computed columns, after the kept ones; a kept column that is computed anew keeps its
     place."""
     (schema,) = inputs.values()
     scope = Scope.row(schema)
-    computed = fields_of(
+    columns, computed = fields_of(
         operator.columns, lambda expression: check(expression, scope), {None: schema}
     )
+    operator = replace(operator, columns=columns)
     if not operator.keep:
-        return Schema(tuple(computed))
+        return operator, Schema(tuple(computed))
     fields = {field.name: field for field in schema.fields}
     fields |= {field.name: field for field in computed}
-    return Schema(tuple(fields.values()))
+    return operator, Schema(tuple(fields.values()))
 
 
-def infer_union(operator: Union, inputs: Mapping[str, Schema]) -> Schema:
+def infer_union(operator: Union, inputs: Mapping[str, Schema]) -> Inferred:
     """All inputs must have one shape: names, types and units in the same order."""
     (first_port, first), *others = inputs.items()
     for port, schema in others:
@@ -121,14 +139,14 @@ def infer_union(operator: Union, inputs: Mapping[str, Schema]) -> Schema:
         max((schema.fields[i] for schema in inputs.values()), key=lambda field: field.size_bytes)
         for i in range(len(first.fields))
     ]
-    return Schema(tuple(longest))
+    return operator, Schema(tuple(longest))
 
 
 # ------------------------------------------------------------
 # Join: keys must be comparable; columns of both sides go out, or those selected.
 
 
-def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
+def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Inferred:
     left, right = inputs.values()
     problems: list[Problem] = []
     for left_name, right_name in operator.keys:
@@ -148,7 +166,8 @@ def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
     scope = Scope.join(dict(inputs))
     if operator.where is not None:
         try:
-            check(operator.where, scope, want=DataType.BOOLEAN)
+            where = check(operator.where, scope, want=DataType.BOOLEAN)
+            operator = replace(operator, where=replace(operator.where, typed=where))
         except InputError as error:
             problems += [problem.within("where") for problem in error.problems]
     if operator.within < 0:
@@ -156,10 +175,10 @@ def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
     if problems:
         raise QueryError(problems)
     if operator.columns:
-        fields = fields_of(
+        columns, fields = fields_of(
             operator.columns, lambda expression: check(expression, scope), {**inputs}
         )
-        return Schema(tuple(fields))
+        return replace(operator, columns=columns), Schema(tuple(fields))
     both = (*left.fields, *right.fields)
     if any("twice" in problem.what for problem in name_problems(field.name for field in both)):
         doubles = sorted(set(left.names) & set(right.names))
@@ -171,14 +190,14 @@ def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
                 want="say which columns go out with 'select'",
             )
         )
-    return Schema(both)
+    return operator, Schema(both)
 
 
 # ------------------------------------------------------------
 # Aggregate: the keys, then the aggregated columns.
 
 
-def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema:
+def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Inferred:
     (schema,) = inputs.values()
     problems: list[Problem] = []
     keys: list[Field] = []
@@ -204,14 +223,14 @@ def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema
     if problems:
         raise QueryError(problems)
     scope = Scope.aggregate(schema)
-    computed = fields_of(
+    columns, computed = fields_of(
         operator.columns,
         lambda expression: check(expression, scope, aggregates=True, grouping=operator.by),
         {None: schema},
     )
     if doubled := name_problems([field.name for field in (*keys, *computed)]):
         raise QueryError(doubled)
-    return Schema((*keys, *computed))
+    return replace(operator, columns=columns), Schema((*keys, *computed))
 
 
 # ------------------------------------------------------------
@@ -221,7 +240,7 @@ def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema
 _IMPLEMENTATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-def infer_custom(operator: UserDefined | Fusion, inputs: Mapping[str, Schema]) -> Schema:
+def infer_custom(operator: UserDefined | Fusion, inputs: Mapping[str, Schema]) -> Inferred:
     problems: list[Problem] = []
     if not _IMPLEMENTATION.fullmatch(operator.implementation):
         problems.append(
@@ -241,7 +260,7 @@ def infer_custom(operator: UserDefined | Fusion, inputs: Mapping[str, Schema]) -
             problems.append(Problem("a window must not be negative", at="front"))
     if problems:
         raise QueryError(problems)
-    return operator.schema
+    return operator, operator.schema
 
 
 # ------------------------------------------------------------
@@ -251,8 +270,8 @@ def infer_custom(operator: UserDefined | Fusion, inputs: Mapping[str, Schema]) -
 # own place (``where``, ``columns.ttc``); the pass ``infer`` adds where the operator stands.
 
 
-Infer = Callable[[Any, Mapping[str, Schema]], Schema]
-"""(operator, schemas of its inputs by port) -> schema of its output"""
+Infer = Callable[[Any, Mapping[str, Schema]], Inferred]
+"""(operator, schemas of its inputs by port) -> the operator compiled, schema of its output"""
 
 INFER: dict[str, Infer] = {
     "filter": infer_filter,
@@ -270,15 +289,21 @@ INFER: dict[str, Infer] = {
 
 
 def infer(compilation: Compilation) -> Compilation:
-    """Schemas by stream; all problems at once, streams behind a faulty operator left out."""
+    """Schemas by stream, and every expression with its typed tree; all problems at once, streams
+    behind a faulty operator left out."""
     graph = compilation.graph
     problems: list[Problem] = []
     schemas: dict[str, Schema] = {}
+    sources = dict(graph.sources)
+    operators = dict(graph.operators)
     for source in graph.sources.values():
         schemas[source.name] = source.schema
         if source.shedder is not None:
             try:
-                check(source.shedder.value, Scope.row(source.schema), want=NUMERIC)
+                value = check(source.shedder.value, Scope.row(source.schema), want=NUMERIC)
+                compiled = replace(source.shedder.value, typed=value)
+                shedder = replace(source.shedder, value=compiled)
+                sources[source.name] = replace(source, shedder=shedder)
             except InputError as error:
                 at = f"sources.{source.name}.shed.value"
                 problems += [problem.within(at) for problem in error.problems]
@@ -288,7 +313,7 @@ def infer(compilation: Compilation) -> Compilation:
             continue
         inputs = {port.port: schemas[port.stream] for port in operator.inputs}
         try:
-            schemas[name] = INFER[operator.kind](operator, inputs)
+            operators[name], schemas[name] = INFER[operator.kind](operator, inputs)
         except InputError as error:
             problems += [p.within(compilation.origins[name]) for p in error.problems]
     for ported in compilation.port_checks:
@@ -304,4 +329,7 @@ def infer(compilation: Compilation) -> Compilation:
             )
     if problems:
         raise QueryError(dict.fromkeys(problems))
-    return replace(compilation, schemas=schemas)
+    query = replace(
+        compilation.query, sources=tuple(sources.values()), steps=tuple(operators.values())
+    )
+    return replace(compilation, query=query, graph=graph_of(query), schemas=schemas)

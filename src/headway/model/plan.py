@@ -9,7 +9,7 @@ from headway.model.query import Query
 from headway.model.schema import Schema
 from headway.model.vehicle import Vehicle
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 ONLY_NODE = "vehicle"
 """The node of a plan compiled without a vehicle."""
 
@@ -161,6 +161,13 @@ class Plan:
     node_queries: tuple[NodeQuery, ...]
     crossings: tuple[Crossing, ...]
     tasks: tuple[Task, ...]
+    """the operator trains (S-EDF Algorithm 3): what policies of trains schedule"""
+    operator_tasks: tuple[Task, ...]
+    """every operator as a task by itself: what policies of single operators schedule"""
     verdict: Verdict | None
     static_order: tuple[str, ...] = ()
     """operators by their start in a static schedule, if the plan was placed by one"""
+
+    def scheduled(self, *, trains: bool) -> tuple[Task, ...]:
+        """What a policy schedules: trains or single operators."""
+        return self.tasks if trains else self.operator_tasks

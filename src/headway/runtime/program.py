@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from headway.compiler.deadlines import with_deadlines
-from headway.compiler.trains import form_tasks
-from headway.model.graph import graph_of
 from headway.model.plan import Plan, Task
 from headway.runtime.static_order import StaticOrder, static_order
 from headway.runtime.units import Program, assemble
 from headway.schedule.online.policy import Policy
 
 
-def tasks_for(plan: Plan, policy: Policy) -> tuple[list[Task], StaticOrder]:
+def tasks_for(plan: Plan, policy: Policy) -> tuple[tuple[Task, ...], StaticOrder]:
     """The tasks of all nodes under a policy (trains or single operators) and their static order."""
-    graph = graph_of(plan.query)
-    formed = form_tasks(graph, dict(plan.placement), plan.vehicle, fuse=policy.fuse)
-    tasks = list(with_deadlines(formed, graph, plan.crossings))
+    tasks = plan.scheduled(trains=policy.fuse)
     return tasks, static_order(tasks, plan.static_order)
 
 

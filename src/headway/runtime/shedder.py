@@ -16,7 +16,9 @@ from __future__ import annotations
 from heapq import heappush, heappushpop
 from typing import Any
 
-from headway.expressions import Scope, check, compile_value
+from headway.expressions.rows import compile_value
+from headway.expressions.scope import Scope
+from headway.model.expression import typed
 from headway.model.query import Decide, LoadShedder
 from headway.model.schema import Schema
 from headway.runtime.operators.base import DropKind, Dropped, Row, SideList, State, failure
@@ -38,8 +40,7 @@ class Shedder(SideList):
 
     def __init__(self, source: str, shedder: LoadShedder, schema: Schema) -> None:
         super().__init__(source)
-        scope = Scope.row(schema)
-        self._value = compile_value(check(shedder.value, scope), scope).function
+        self._value = compile_value(typed(shedder.value), Scope.row(schema)).function
         self._at_most = shedder.at_most
         self._per = shedder.per
         self._on_arrival = shedder.decide is Decide.ARRIVAL

@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compiled import compiled
 from tests.runtime.operators.build import moved, one_input, same, sql_columns
 
 from headway.model.operators import Aggregate
@@ -27,7 +28,7 @@ def aggregate(
         by=by,
         columns=sql_columns(columns or COLUMNS),
     )
-    return AggregateOperator(model, {"input": CAR})
+    return AggregateOperator(compiled(model, {"car": CAR}), {"input": CAR})
 
 
 def test_tumbling_windows_close_when_the_watermark_reaches_their_end() -> None:

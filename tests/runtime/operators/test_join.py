@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compiled import compiled
 from tests.runtime.operators.build import moved, same, sql_columns
 from tests.runtime.operators.users import HERE
 
@@ -26,7 +27,7 @@ INPUTS = {"a": LEFT, "b": RIGHT}
 
 def join(**options: Any) -> JoinOperator:
     model = Join(name="j", inputs=(Input("a", "s"), Input("b", "t")), **options)
-    return JoinOperator(model, INPUTS)
+    return JoinOperator(compiled(model, {"s": LEFT, "t": RIGHT}), INPUTS)
 
 
 @dataclass(frozen=True)
