@@ -11,9 +11,10 @@ from difflib import get_close_matches
 from headway.compiler.check_vehicle import vehicle_problems
 from headway.compiler.compilation import Compilation
 from headway.errors import Problem, QueryError, VehicleError
+from headway.model.names import NAME, NAME_FORM
 from headway.model.operators import Join, OperatorBase
 from headway.model.query import Component, ComponentUse, Query, Source, Step
-from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, Schema
+from headway.model.schema import RESERVED_COLUMNS, Schema
 
 
 def check(compilation: Compilation) -> Compilation:

@@ -14,6 +14,7 @@ from headway.expressions.check import NUMERIC, check
 from headway.model.expression import Column, Expression
 from headway.model.expression_tree import ColumnRef, Literal, Typed
 from headway.model.graph import graph_of
+from headway.model.names import NAME, NAME_FORM
 from headway.model.operators import (
     Aggregate,
     Filter,
@@ -25,7 +26,7 @@ from headway.model.operators import (
     UserDefined,
 )
 from headway.model.quantities import MICROSECOND
-from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, DataType, Field, Schema
+from headway.model.schema import RESERVED_COLUMNS, DataType, Field, Schema
 
 Inferred = tuple[Operator, Schema]
 """an operator whose expressions carry their typed trees, and the schema of its output"""

@@ -11,6 +11,7 @@ from typing import Literal
 
 from headway.errors import Problem, QueryError
 from headway.model.expression_tree import Typed
+from headway.model.names import ImportPath, Name, StreamName
 from headway.model.schema import DataType
 
 
@@ -29,8 +30,8 @@ class PythonCall:
     """A Python function of some columns, ``module:name``. It works everywhere and costs speed on
     Spark."""
 
-    function: str
-    arguments: tuple[str, ...]
+    function: ImportPath
+    arguments: tuple[StreamName, ...]
     returns: DataType
     unit: str | None = None
     typed: Typed | None = None
@@ -54,5 +55,5 @@ def typed(expression: Expression) -> Typed:
 class Column:
     """A named result of an expression."""
 
-    name: str
+    name: Name
     value: Expression

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from headway.model.names import ImportPath, Name
 from headway.model.schema import DataType
 
 Scalar = bool | int | float | str | None
@@ -34,8 +35,8 @@ class Literal:
 class ColumnRef:
     """A column of the row, or of the row at a join's port."""
 
-    port: str | None
-    name: str
+    port: Name | None
+    name: Name
     type: DataType
     nullable: bool = True
     kind: ClassVar[str] = "column"
@@ -153,7 +154,7 @@ class AggregateCall:
 class PythonValue:
     """A call of a Python function, always a whole expression."""
 
-    function: str
+    function: ImportPath
     arguments: tuple[ColumnRef, ...]
     type: DataType
     kind: ClassVar[str] = "python"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Literal
-
-from pydantic import Discriminator
+from typing import Literal
 
 from headway.model.expression import Column, Expression
+from headway.model.names import ImportPath, Name, StreamName
 from headway.model.quantities import Cost
 from headway.model.schema import Schema
 
@@ -32,8 +31,8 @@ class Gather(StrEnum):
 class Input:
     """A stream entering an operator through a named port."""
 
-    port: str
-    stream: str
+    port: Name
+    stream: StreamName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ class OperatorBase:
     the most a single input can cause, used for promises. A ``timeout`` (nanoseconds) bounds how
     long an operator with several inputs waits for the others once one is there."""
 
-    name: str
+    name: StreamName
     inputs: tuple[Input, ...]
     cost: Cost | None = None
     selectivity: float = 1.0
@@ -107,10 +106,10 @@ class Join(OperatorBase):
     last."""
 
     within: int
-    keys: tuple[tuple[str, str], ...] = ()
+    keys: tuple[tuple[Name, Name], ...] = ()
     where: Expression | None = None
     columns: tuple[Column, ...] = ()
-    partners: tuple[str, int] | None = None
+    partners: tuple[Name, int] | None = None
     kind: Literal["join"] = "join"
 
 
@@ -129,7 +128,7 @@ class Aggregate(OperatorBase):
 
     window: int
     every: int
-    by: tuple[str, ...] = ()
+    by: tuple[Name, ...] = ()
     columns: tuple[Column, ...]
     kind: Literal["aggregate"] = "aggregate"
 
@@ -146,10 +145,10 @@ class UserDefined(OperatorBase):
     """``implementation`` is ``module:Class``. With a timeout the class is called when every input
     has a tuple or the time is up; without one it is called for each tuple as it comes."""
 
-    implementation: str
+    implementation: ImportPath
     schema: Schema
     gather: Gather = Gather.ALL
-    parameters: tuple[tuple[str, Parameter], ...] = ()
+    parameters: tuple[tuple[Name, Parameter], ...] = ()
     kind: Literal["udo"] = "udo"
 
 
@@ -164,14 +163,14 @@ class Fusion(OperatorBase):
     object, and the input port as the sensor. ``front`` and ``rear`` are the windows' lengths of
     sensing time."""
 
-    implementation: str
+    implementation: ImportPath
     schema: Schema
     front: int
     rear: int
-    object_key: str | None = None
-    sensor_key: str | None = None
+    object_key: Name | None = None
+    sensor_key: Name | None = None
     gather: Gather = Gather.ALL
-    parameters: tuple[tuple[str, Parameter], ...] = ()
+    parameters: tuple[tuple[Name, Parameter], ...] = ()
     kind: Literal["fusion"] = "fusion"
 
 
@@ -182,9 +181,7 @@ class Fusion(OperatorBase):
 # compiler's ``infer``, the file format and each engine get a small file of their own.
 
 
-Operator = Annotated[
-    Filter | Map | Union | Join | Aggregate | UserDefined | Fusion, Discriminator("kind")
-]
+Operator = Filter | Map | Union | Join | Aggregate | UserDefined | Fusion
 OPERATORS: dict[str, type[OperatorBase]] = {
     "filter": Filter,
     "map": Map,
