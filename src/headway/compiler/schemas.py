@@ -10,7 +10,9 @@ from typing import Any
 from headway.compiler.compilation import Compilation
 from headway.errors import InputError, Problem, QueryError
 from headway.expressions import Scope
-from headway.expressions.check import NUMERIC, check
+from headway.expressions.check import NUMERIC
+from headway.expressions.check import check as parse_and_check
+from headway.expressions.verify import verify
 from headway.model.expression import Column, Expression
 from headway.model.expression_tree import ColumnRef, Literal, Typed
 from headway.model.graph import graph_of
@@ -30,6 +32,21 @@ from headway.model.schema import RESERVED_COLUMNS, DataType, Field, Schema
 
 Inferred = tuple[Operator, Schema]
 """an operator whose expressions carry their typed trees, and the schema of its output"""
+
+
+def check(
+    expression: Expression,
+    scope: Scope,
+    *,
+    want: DataType | frozenset[DataType] | None = None,
+    aggregates: bool = False,
+    grouping: tuple[str, ...] = (),
+) -> Typed:
+    """The typed tree of an expression. One that the query of a plan brings along is held to its
+    columns and not parsed again."""
+    look = parse_and_check if expression.typed is None else verify
+    return look(expression, scope, want=want, aggregates=aggregates, grouping=grouping)
+
 
 # ------------------------------------------------------------
 # Named expressions to fields: the part that Map, Join and Aggregate share.
