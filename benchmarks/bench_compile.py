@@ -17,8 +17,8 @@ from math import log
 from random import Random
 from time import process_time
 
-from headway.compiler.compilation import Compilation
-from headway.compiler.passes import PASSES, plan_of
+from headway.compiler.compilation import Compilation, plan_of
+from headway.compiler.passes import PASSES
 from headway.model.codec import plan_to_json
 from headway.model.expression import Column, Sql
 from headway.model.operators import Filter, Input, Join, Map, Operator, Union

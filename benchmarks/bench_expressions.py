@@ -15,14 +15,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headway.expressions import (
-    Keep,
-    Scope,
-    Select,
-    check,
-    compile_chain,
-    compile_condition,
-)
+from headway.expressions import Keep, Scope, Select, compile_chain, compile_condition
+from headway.expressions.check import check
 from headway.model.expression import Sql
 from headway.model.schema import schema
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headway.compiler.compilation import Compilation
-from headway.compiler.passes import PASSES, plan_of
+from headway.compiler.compilation import Compilation, plan_of
+from headway.compiler.passes import PASSES
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.results import RunResult

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.compiled import compiled_shedder
 
 from headway.engine.ingest import Entering, Ingest
 from headway.engine.operators.operator_base import DropKind
@@ -18,7 +19,8 @@ CAR = schema(v="double")
 
 
 def ingest(lateness: int = 0, shed: LoadShedder | None = None) -> Ingest:
-    return Ingest(Source(name="car", schema=CAR, lateness=lateness, shedder=shed))
+    shedder = None if shed is None else compiled_shedder(shed, CAR)
+    return Ingest(Source(name="car", schema=CAR, lateness=lateness, shedder=shedder))
 
 
 def test_late_is_more_than_the_lateness_behind_the_newest() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compiled import compiled_shedder
 from tests.engine.operators.users import HERE
 
 from headway.engine.ingest import Shedder, rank
@@ -21,7 +22,7 @@ NAN = float("nan")
 
 def shedder(at_most: int, per: int, decide: Decide) -> Shedder:
     model = LoadShedder(at_most=at_most, per=per, value=Sql("v"), decide=decide)
-    return Shedder("v2v", model, V2V)
+    return Shedder("v2v", compiled_shedder(model, V2V), V2V)
 
 
 def test_on_arrival_the_threshold_is_learnt_from_the_window_before() -> None:
@@ -78,7 +79,7 @@ def test_an_arrival_after_the_end_releases_the_window_first() -> None:
 def test_a_value_that_cannot_be_computed() -> None:
     call = PythonCall(f"{HERE}:reciprocal", ("v",), DataType.DOUBLE)
     model = LoadShedder(at_most=1, per=10, value=call)
-    shed = Shedder("v2v", model, V2V)
+    shed = Shedder("v2v", compiled_shedder(model, V2V), V2V)
     assert shed.offer((1, 0.0), 0) == []
     (dropped,) = shed.take_side()
     assert dropped.kind is DropKind.FAILED

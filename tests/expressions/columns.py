@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.expressions import Scope, Typed, check, compile_value
+from headway.expressions import Scope, Typed, compile_value
+from headway.expressions.check import check
 from headway.model.expression import Sql
 from headway.model.schema import schema
 

@@ -8,9 +8,10 @@ import pytest
 from tests.expressions.columns import EMPTY, JOIN, ROW, WINDOW
 
 from headway.errors import DataError, ExpressionError
-from headway.expressions import Scope, check, compile_values, python_function
-from headway.expressions.tree import PythonValue
+from headway.expressions import Scope, compile_values, python_function
+from headway.expressions.check import check
 from headway.model.expression import PythonCall
+from headway.model.expression_tree import PythonValue
 from headway.model.schema import DataType
 
 DOUBLE = DataType.DOUBLE

@@ -8,11 +8,11 @@ from headway.expressions import (
     Keep,
     Scope,
     Select,
-    check,
     compile_chain,
     compile_condition,
     compile_values,
 )
+from headway.expressions.check import check
 from headway.model.expression import Sql
 from headway.model.schema import schema
 

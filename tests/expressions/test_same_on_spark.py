@@ -18,7 +18,6 @@ from tests.expressions.grammar import COLUMNS, every_node, expression, near_expr
 from headway.expressions import (
     Scope,
     Typed,
-    check,
     compile_aggregates,
     compile_value,
     emit_conditions,
@@ -27,6 +26,7 @@ from headway.expressions import (
 )
 from headway.expressions.body import NAMES
 from headway.expressions.casts import CASTS
+from headway.expressions.check import check
 from headway.model.expression import Sql
 from headway.model.schema import DataType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.expressions.columns import ROW, WINDOW, typed
 
-from headway.expressions import NUMERIC, check
+from headway.expressions.check import NUMERIC, check
 from headway.model.expression import Sql
 from headway.model.schema import DataType
 

@@ -115,5 +115,6 @@ def plan_of(
         ),
         crossings=tuple(crossings),
         tasks=tuple(tasks),
+        operator_tasks=(),
         verdict=verdict,
     )

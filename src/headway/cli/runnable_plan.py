@@ -9,11 +9,11 @@ from pathlib import Path
 
 from headway.cli.terminal import placed
 from headway.compiler import compile_query
-from headway.compiler.passes import on_one_node
+from headway.compiler.meaning import on_one_node
+from headway.compiler.read_plan import read_plan
 from headway.errors import FileError, Place, Problem
 from headway.files import load_query, load_vehicle
 from headway.files.yaml_tree import read_text
-from headway.model.codec import plan_from_json
 from headway.model.plan import Plan
 
 PLAN_SUFFIX = ".json"
@@ -70,31 +70,7 @@ def _read_plan(path: Path, vehicle: Path | None) -> Plan:
                 want="leave out --vehicle, or name the query instead of the plan",
             )
         )
-    plan = plan_from_json(read_text(path), str(path))
-    _check_whole(plan, path)
-    return plan
-
-
-def _check_whole(plan: Plan, path: Path) -> None:
-    """A plan somebody has edited may lack what the compiler would have given it."""
-    streams = [source.name for source in plan.query.sources]
-    streams += [operator.name for operator in plan.query.operators]
-    nodes = {node.name for node in plan.vehicle.nodes}
-    placed = {name for name, node in plan.placement if node in nodes}
-    schemas = dict(plan.schemas)
-    wrong = [name for name in streams if name not in placed or name not in schemas]
-    known = set(streams)
-    wrong += [output.name for output in plan.query.outputs if output.stream not in known]
-    for operator in plan.query.operators:
-        wrong += [operator.name for stream in operator.streams if stream not in known]
-    if wrong:
-        raise FileError(
-            Problem(
-                f"the plan is not whole: {_some(wrong)} without a node, a schema or an input",
-                place=Place(str(path)),
-                want="compile the query again",
-            )
-        )
+    return read_plan(read_text(path), str(path))
 
 
 def _some(names: list[str]) -> str:

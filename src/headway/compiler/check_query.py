@@ -11,9 +11,10 @@ from difflib import get_close_matches
 from headway.compiler.check_vehicle import vehicle_problems
 from headway.compiler.compilation import Compilation
 from headway.errors import Problem, QueryError, VehicleError
+from headway.model.names import NAME_FORM, NAME_RULE, STREAM_RULE, TextRule
 from headway.model.operators import Operator
 from headway.model.query import Component, ComponentUse, Query, Source, Step
-from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, Schema
+from headway.model.schema import RESERVED_COLUMNS, Schema
 
 
 def check(compilation: Compilation) -> Compilation:
@@ -25,8 +26,9 @@ def check(compilation: Compilation) -> Compilation:
     return compilation
 
 
-def query_problems(query: Query, *, timed: bool) -> Iterator[Problem]:
-    """Everything structurally wrong with a query."""
+def query_problems(query: Query, *, timed: bool, expanded: bool = False) -> Iterator[Problem]:
+    """Everything structurally wrong with a query; in an ``expanded`` one operators of components
+    have the names of their uses in front."""
     components = {component.name: component for component in query.components}
     yield from _name_problems("components", [c.name for c in query.components])
     for component in query.components:
@@ -46,7 +48,10 @@ def query_problems(query: Query, *, timed: bool) -> Iterator[Problem]:
 
     sources = [source.name for source in query.sources]
     taken = [output.stream for output in query.outputs]
-    yield from _step_problems(query.steps, sources, "sources", taken, components, timed=timed)
+    rule = STREAM_RULE if expanded else NAME_RULE
+    yield from _step_problems(
+        query.steps, sources, "sources", taken, components, timed=timed, rule=rule
+    )
     streams = _streams(query.steps, sources, components)
     for output in query.outputs:
         at = f"outputs.{output.name}"
@@ -116,9 +121,10 @@ def _step_problems(
     components: dict[str, Component],
     *,
     timed: bool,
+    rule: TextRule = NAME_RULE,
 ) -> Iterator[Problem]:
     """Problems of the operators of a query or component, whose outside streams are ``inputs``."""
-    yield from _name_problems("operators", [step.name for step in steps], clash=inputs)
+    yield from _name_problems("operators", [step.name for step in steps], clash=inputs, rule=rule)
     streams = _streams(steps, inputs, components)
     read = set(taken)
     for step in steps:
@@ -205,11 +211,13 @@ def _schema_problems(schema: Schema) -> Iterator[Problem]:
             )
 
 
-def _name_problems(path: str, names: Sequence[str], clash: Sequence[str] = ()) -> Iterator[Problem]:
+def _name_problems(
+    path: str, names: Sequence[str], clash: Sequence[str] = (), rule: TextRule = NAME_RULE
+) -> Iterator[Problem]:
     seen = set(clash)
     for name in names:
         at = f"{path}.{name}".lstrip(".")
-        if not NAME.fullmatch(name):
+        if not rule.accepts(name):
             yield Problem(f"{name!r} cannot be a name", at=at, want=f"use {NAME_FORM}")
         if name in seen:
             yield Problem(f"the name {name!r} is taken", at=at, want="choose another")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from headway.errors import Problem
-from headway.model.schema import NAME, NAME_FORM
+from headway.model.names import NAME, NAME_FORM
 from headway.model.vehicle import Bus, BusKind, Node, Vehicle
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from headway.model.graph import Graph
-from headway.model.plan import Crossing, NodeQuery, Task, Verdict
+from headway.model.plan import Crossing, NodeQuery, Plan, Task, Verdict
 from headway.model.query import Query
 from headway.model.schema import Schema
 from headway.model.vehicle import Vehicle
@@ -41,7 +41,23 @@ class Compilation:
     node_queries: tuple[NodeQuery, ...] = ()  # split
     crossings: tuple[Crossing, ...] = ()  # split
     tasks: tuple[Task, ...] = ()  # trains, then deadlines
+    operator_tasks: tuple[Task, ...] = ()  # trains, then deadlines
     verdict: Verdict | None = None  # judge
 
 
 Pass = Callable[[Compilation], Compilation]
+
+
+def plan_of(compilation: Compilation) -> Plan:
+    """The finished compilation as one value."""
+    return Plan(
+        query=compilation.query,
+        vehicle=compilation.vehicle,
+        schemas=tuple(compilation.schemas.items()),
+        placement=tuple(compilation.placement.items()),
+        node_queries=compilation.node_queries,
+        crossings=compilation.crossings,
+        tasks=compilation.tasks,
+        operator_tasks=compilation.operator_tasks,
+        verdict=compilation.verdict,
+    )

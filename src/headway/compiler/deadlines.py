@@ -18,9 +18,14 @@ from headway.model.quantities import format_duration
 
 def deadlines(compilation: Compilation) -> Compilation:
     """Fills in every task's relative deadline, formula and successors, and priorities on buses."""
-    tasks = with_deadlines(compilation.tasks, compilation.graph, compilation.crossings)
-    crossings = _with_priorities(compilation.crossings, tasks)
-    return replace(compilation, tasks=tasks, crossings=crossings)
+    graph, crossings = compilation.graph, compilation.crossings
+    tasks = with_deadlines(compilation.tasks, graph, crossings)
+    return replace(
+        compilation,
+        tasks=tasks,
+        operator_tasks=with_deadlines(compilation.operator_tasks, graph, crossings),
+        crossings=_with_priorities(crossings, tasks),
+    )
 
 
 def with_deadlines(

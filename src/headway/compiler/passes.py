@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headway.compiler.check_query import check
-from headway.compiler.compilation import Compilation, Pass
+from headway.compiler.compilation import Compilation, Pass, plan_of
 from headway.compiler.components import expand
 from headway.compiler.deadlines import deadlines
 from headway.compiler.latency.advice import advise
@@ -49,41 +51,27 @@ def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
     return plan_of(compilation)
 
 
+def recompile(plan: Plan, query: Query) -> Plan:
+    """The plan with other costs or load shedders in its query, every operator where it was. Whether
+    its promises still hold is not asked: it has no verdict."""
+    graph = graph_of(query)
+    compilation = Compilation(
+        query=query,
+        vehicle=plan.vehicle,
+        timed=False,
+        graph=graph,
+        origins={name: f"operators.{name}" for name in graph.operators},
+        placement=dict(plan.placement),
+        node_queries=plan.node_queries,
+        crossings=plan.crossings,
+    )
+    changed = plan_of(deadlines(trains(infer(compilation))))
+    return replace(changed, crossings=plan.crossings, static_order=plan.static_order)
+
+
 def check_query(query: Query) -> Compilation:
     """Checks a query alone: structure, components, types."""
     compilation = Compilation(query=query, vehicle=_ALONE, timed=False)
     for run_pass in FRONT_END:
         compilation = run_pass(compilation)
     return compilation
-
-
-def on_one_node(plan: Plan) -> Plan:
-    """The plan that the query gives without a vehicle; the query is expanded and checked already.
-
-    Run with operators that take no time, it gives the query's meaning."""
-    if plan.verdict is None:
-        return plan
-    compilation = Compilation(
-        query=plan.query,
-        vehicle=_ALONE,
-        timed=False,
-        graph=graph_of(plan.query),
-        schemas=dict(plan.schemas),
-    )
-    for run_pass in PASSES[len(FRONT_END) :]:
-        compilation = run_pass(compilation)
-    return plan_of(compilation)
-
-
-def plan_of(compilation: Compilation) -> Plan:
-    """The finished compilation as one value."""
-    return Plan(
-        query=compilation.query,
-        vehicle=compilation.vehicle,
-        schemas=tuple(compilation.schemas.items()),
-        placement=tuple(compilation.placement.items()),
-        node_queries=compilation.node_queries,
-        crossings=compilation.crossings,
-        tasks=compilation.tasks,
-        verdict=compilation.verdict,
-    )

@@ -14,9 +14,14 @@ from typing import Any
 
 from headway.compiler.compilation import Compilation
 from headway.errors import InputError, Problem, QueryError
-from headway.expressions import NUMERIC, Scope, Typed, check
-from headway.expressions.tree import ColumnRef, Literal
+from headway.expressions import Scope
+from headway.expressions.check import NUMERIC
+from headway.expressions.check import check as parse_and_check
+from headway.expressions.verify import verify
 from headway.model.expression import Column, Expression
+from headway.model.expression_tree import ColumnRef, Literal, Typed
+from headway.model.graph import graph_of
+from headway.model.names import NAME, NAME_FORM
 from headway.model.operator_kinds import kind_of, resolve
 from headway.model.operators import (
     Aggregate,
@@ -25,11 +30,30 @@ from headway.model.operators import (
     Fusion,
     Join,
     Map,
+    Operator,
     Union,
     UserDefined,
 )
 from headway.model.quantities import MICROSECOND
-from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, DataType, Field, Schema
+from headway.model.schema import RESERVED_COLUMNS, DataType, Field, Schema
+
+Inferred = tuple[Operator, Schema]
+"""an operator whose expressions carry their typed trees, and the schema of its output"""
+
+
+def check(
+    expression: Expression,
+    scope: Scope,
+    *,
+    want: DataType | frozenset[DataType] | None = None,
+    aggregates: bool = False,
+    grouping: tuple[str, ...] = (),
+) -> Typed:
+    """The typed tree of an expression. One that the query of a plan brings along is held to its
+    columns and not parsed again."""
+    look = parse_and_check if expression.typed is None else verify
+    return look(expression, scope, want=want, aggregates=aggregates, grouping=grouping)
+
 
 # ---------------------------------- named expressions to fields: what Map, Join and Aggregate share
 
@@ -38,11 +62,13 @@ def fields_of(
     columns: Iterable[Column],
     typed: Callable[[Expression], Typed],
     inputs: Mapping[Any, Schema],
-) -> list[Field]:
-    """The fields the columns define; all problems of all columns at once.
+) -> tuple[tuple[Column, ...], list[Field]]:
+    """The columns with their typed trees and the fields they define; all problems of all columns at
+    once.
 
     ``inputs`` are the schemas by port (None for a single input): a string keeps its longest length.
     """
+    compiled: list[Column] = []
     fields: list[Field] = []
     problems: list[Problem] = []
     for column in columns:
@@ -52,12 +78,13 @@ def fields_of(
         except InputError as error:
             problems += [problem.within(at) for problem in error.problems]
             continue
+        compiled.append(replace(column, value=replace(column.value, typed=result)))
         length = _length(result, inputs)
         fields.append(Field(column.name, result.type, result.unit, length))
     problems += name_problems([column.name for column in columns])
     if problems:
         raise InputError(problems)
-    return fields
+    return tuple(compiled), fields
 
 
 def _length(result: Typed, inputs: Mapping[Any, Schema]) -> int | None:
@@ -92,32 +119,33 @@ def name_problems(names: Iterable[str]) -> list[Problem]:
 # ------------------------------------------------------- filter, map and union: one tuple at a time
 
 
-def infer_filter(operator: Filter, inputs: Mapping[str, Schema]) -> Schema:
+def infer_filter(operator: Filter, inputs: Mapping[str, Schema]) -> Inferred:
     """The input's schema; the condition must be boolean."""
     (schema,) = inputs.values()
     try:
-        check(operator.where, Scope.row(schema), want=DataType.BOOLEAN)
+        where = check(operator.where, Scope.row(schema), want=DataType.BOOLEAN)
     except InputError as error:
         raise QueryError(problem.within("where") for problem in error.problems) from None
-    return schema
+    return replace(operator, where=replace(operator.where, typed=where)), schema
 
 
-def infer_map(operator: Map, inputs: Mapping[str, Schema]) -> Schema:
+def infer_map(operator: Map, inputs: Mapping[str, Schema]) -> Inferred:
     """The computed columns, after the kept ones; a kept column that is computed anew keeps its
     place."""
     (schema,) = inputs.values()
     scope = Scope.row(schema)
-    computed = fields_of(
+    columns, computed = fields_of(
         operator.columns, lambda expression: check(expression, scope), {None: schema}
     )
+    operator = replace(operator, columns=columns)
     if not operator.keep:
-        return Schema(tuple(computed))
+        return operator, Schema(tuple(computed))
     fields = {field.name: field for field in schema.fields}
     fields |= {field.name: field for field in computed}
-    return Schema(tuple(fields.values()))
+    return operator, Schema(tuple(fields.values()))
 
 
-def infer_union(operator: Union, inputs: Mapping[str, Schema]) -> Schema:
+def infer_union(operator: Union, inputs: Mapping[str, Schema]) -> Inferred:
     """All inputs must have one shape: names, types and units in the same order."""
     (first_port, first), *others = inputs.items()
     for port, schema in others:
@@ -134,13 +162,13 @@ def infer_union(operator: Union, inputs: Mapping[str, Schema]) -> Schema:
         max((schema.fields[i] for schema in inputs.values()), key=lambda field: field.size_bytes)
         for i in range(len(first.fields))
     ]
-    return Schema(tuple(longest))
+    return operator, Schema(tuple(longest))
 
 
 # ------------------- join: keys must be comparable; columns of both sides go out, or those selected
 
 
-def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
+def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Inferred:
     left, right = inputs.values()
     problems: list[Problem] = []
     for left_name, right_name in operator.keys:
@@ -160,7 +188,8 @@ def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
     scope = Scope.join(dict(inputs))
     if operator.where is not None:
         try:
-            check(operator.where, scope, want=DataType.BOOLEAN)
+            where = check(operator.where, scope, want=DataType.BOOLEAN)
+            operator = replace(operator, where=replace(operator.where, typed=where))
         except InputError as error:
             problems += [problem.within("where") for problem in error.problems]
     if operator.within < 0:
@@ -168,10 +197,10 @@ def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
     if problems:
         raise QueryError(problems)
     if operator.columns:
-        fields = fields_of(
+        columns, fields = fields_of(
             operator.columns, lambda expression: check(expression, scope), {**inputs}
         )
-        return Schema(tuple(fields))
+        return replace(operator, columns=columns), Schema(tuple(fields))
     both = (*left.fields, *right.fields)
     if any("twice" in problem.what for problem in name_problems(field.name for field in both)):
         doubles = sorted(set(left.names) & set(right.names))
@@ -183,13 +212,13 @@ def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Schema:
                 want="say which columns go out with 'select'",
             )
         )
-    return Schema(both)
+    return operator, Schema(both)
 
 
 # ------------------------------------------------- aggregate: the keys, then the aggregated columns
 
 
-def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema:
+def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Inferred:
     (schema,) = inputs.values()
     problems: list[Problem] = []
     keys: list[Field] = []
@@ -215,20 +244,20 @@ def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema
     if problems:
         raise QueryError(problems)
     scope = Scope.aggregate(schema)
-    computed = fields_of(
+    columns, computed = fields_of(
         operator.columns,
         lambda expression: check(expression, scope, aggregates=True, grouping=operator.by),
         {None: schema},
     )
     if doubled := name_problems([field.name for field in (*keys, *computed)]):
         raise QueryError(doubled)
-    return Schema((*keys, *computed))
+    return replace(operator, columns=columns), Schema((*keys, *computed))
 
 
 # ------------------------------------------- distinct: the input's columns; the keys are among them
 
 
-def infer_distinct(operator: Distinct, inputs: Mapping[str, Schema]) -> Schema:
+def infer_distinct(operator: Distinct, inputs: Mapping[str, Schema]) -> Inferred:
     (schema,) = inputs.values()
     problems = [
         Problem(f"unknown column {name!r}", at="keys", want=f"there are {schema.names}")
@@ -237,7 +266,7 @@ def infer_distinct(operator: Distinct, inputs: Mapping[str, Schema]) -> Schema:
     ]
     if problems:
         raise QueryError(problems)
-    return schema
+    return operator, schema
 
 
 # ---------------------------------------------------------------- user-defined and fusion
@@ -247,13 +276,13 @@ def infer_distinct(operator: Distinct, inputs: Mapping[str, Schema]) -> Schema:
 _IMPLEMENTATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-def infer_udo(operator: UserDefined, inputs: Mapping[str, Schema]) -> Schema:
+def infer_udo(operator: UserDefined, inputs: Mapping[str, Schema]) -> Inferred:
     if problems := list(_class_problems(operator)):
         raise QueryError(problems)
-    return operator.schema
+    return operator, operator.schema
 
 
-def infer_fusion(operator: Fusion, inputs: Mapping[str, Schema]) -> Schema:
+def infer_fusion(operator: Fusion, inputs: Mapping[str, Schema]) -> Inferred:
     problems = list(_class_problems(operator))
     for what, column in (("object", operator.object_key), ("sensor", operator.sensor_key)):
         for port, schema in inputs.items():
@@ -263,7 +292,7 @@ def infer_fusion(operator: Fusion, inputs: Mapping[str, Schema]) -> Schema:
         problems.append(Problem("a window must not be negative", at="front"))
     if problems:
         raise QueryError(problems)
-    return operator.schema
+    return operator, operator.schema
 
 
 def _class_problems(operator: UserDefined | Fusion) -> Iterator[Problem]:
@@ -280,15 +309,21 @@ def _class_problems(operator: UserDefined | Fusion) -> Iterator[Problem]:
 
 
 def infer(compilation: Compilation) -> Compilation:
-    """Schemas by stream; all problems at once, streams behind a faulty operator left out."""
+    """Schemas by stream, and every expression with its typed tree; all problems at once, streams
+    behind a faulty operator left out."""
     graph = compilation.graph
     problems: list[Problem] = []
     schemas: dict[str, Schema] = {}
+    sources = dict(graph.sources)
+    operators = dict(graph.operators)
     for source in graph.sources.values():
         schemas[source.name] = source.schema
         if source.shedder is not None:
             try:
-                check(source.shedder.value, Scope.row(source.schema), want=NUMERIC)
+                value = check(source.shedder.value, Scope.row(source.schema), want=NUMERIC)
+                compiled = replace(source.shedder.value, typed=value)
+                shedder = replace(source.shedder, value=compiled)
+                sources[source.name] = replace(source, shedder=shedder)
             except InputError as error:
                 at = f"sources.{source.name}.shed.value"
                 problems += [problem.within(at) for problem in error.problems]
@@ -298,7 +333,7 @@ def infer(compilation: Compilation) -> Compilation:
             continue
         inputs = {port.port: schemas[port.stream] for port in operator.inputs}
         try:
-            schemas[name] = resolve(kind_of(operator).infer)(operator, inputs)
+            operators[name], schemas[name] = resolve(kind_of(operator).infer)(operator, inputs)
         except InputError as error:
             problems += [p.within(compilation.origins[name]) for p in error.problems]
     for ported in compilation.port_checks:
@@ -314,4 +349,7 @@ def infer(compilation: Compilation) -> Compilation:
             )
     if problems:
         raise QueryError(dict.fromkeys(problems))
-    return replace(compilation, schemas=schemas)
+    query = replace(
+        compilation.query, sources=tuple(sources.values()), steps=tuple(operators.values())
+    )
+    return replace(compilation, query=query, graph=graph_of(query), schemas=schemas)

@@ -20,9 +20,13 @@ from headway.model.vehicle import Vehicle
 
 
 def trains(compilation: Compilation) -> Compilation:
-    """The tasks of every node; deadlines are still open."""
-    found = form_tasks(compilation.graph, compilation.placement, compilation.vehicle)
-    return replace(compilation, tasks=found)
+    """The tasks of every node, as trains and operator by operator; deadlines are still open."""
+    graph, placement, vehicle = compilation.graph, compilation.placement, compilation.vehicle
+    return replace(
+        compilation,
+        tasks=form_tasks(graph, placement, vehicle),
+        operator_tasks=form_tasks(graph, placement, vehicle, fuse=False),
+    )
 
 
 def form_tasks(

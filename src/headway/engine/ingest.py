@@ -26,7 +26,9 @@ from typing import Any, NamedTuple
 from headway.engine.operators.conform import conform_function, fits_function
 from headway.engine.operators.operator_base import DropKind, Dropped, SideList, failure
 from headway.errors import DataError
-from headway.expressions import Scope, check, compile_value
+from headway.expressions.rows import compile_value
+from headway.expressions.scope import Scope
+from headway.model.expression import typed
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Decide, LoadShedder, Source
 from headway.model.schema import Schema
@@ -49,8 +51,7 @@ class Shedder(SideList):
 
     def __init__(self, source: str, shedder: LoadShedder, schema: Schema) -> None:
         super().__init__(source)
-        scope = Scope.row(schema)
-        self._value = compile_value(check(shedder.value, scope), scope).function
+        self._value = compile_value(typed(shedder.value), Scope.row(schema)).function
         self._at_most = shedder.at_most
         self._per = shedder.per
         self._on_arrival = shedder.decide is Decide.ARRIVAL

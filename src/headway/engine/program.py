@@ -373,15 +373,9 @@ def _ranked(tasks: Sequence[Task]) -> list[str]:
 # -------------------------------------------------------------------- of a whole plan
 
 
-def tasks_for(plan: Plan, policy: Policy) -> tuple[list[Task], StaticOrder]:
+def tasks_for(plan: Plan, policy: Policy) -> tuple[tuple[Task, ...], StaticOrder]:
     """The tasks of all nodes under a policy (trains or single operators) and their static order."""
-    # Not at the top: a node's executable holds no compiler.
-    from headway.compiler.deadlines import with_deadlines
-    from headway.compiler.trains import form_tasks
-
-    graph = graph_of(plan.query)
-    formed = form_tasks(graph, dict(plan.placement), plan.vehicle, fuse=policy.fuse)
-    tasks = list(with_deadlines(formed, graph, plan.crossings))
+    tasks = plan.scheduled(trains=policy.fuse)
     return tasks, static_order(tasks, plan.static_order)
 
 

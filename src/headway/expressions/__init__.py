@@ -1,9 +1,11 @@
-"""SQL expressions: checked once against their columns, run as Python or as Spark SQL."""
+"""SQL expressions: checked once against their columns, run as Python or as Spark SQL.
+
+Checking (:mod:`headway.expressions.check`) is the compiler's alone: engines run typed trees.
+"""
 
 from __future__ import annotations
 
 from headway.expressions.aggregates import AggregateFunctions, compile_aggregates
-from headway.expressions.check import NUMERIC, check
 from headway.expressions.python_call import python_function
 from headway.expressions.rows import (
     Keep,
@@ -16,10 +18,9 @@ from headway.expressions.rows import (
 )
 from headway.expressions.scope import WINDOW_END, WINDOW_START, Scope
 from headway.expressions.spark_sql import to_spark_sql
-from headway.expressions.tree import PythonValue, Typed, columns_of
+from headway.model.expression_tree import PythonValue, Typed, columns_of
 
 __all__ = [
-    "NUMERIC",
     "WINDOW_END",
     "WINDOW_START",
     "AggregateFunctions",
@@ -29,7 +30,6 @@ __all__ = [
     "Scope",
     "Select",
     "Typed",
-    "check",
     "columns_of",
     "compile_aggregates",
     "compile_chain",

@@ -14,7 +14,7 @@ from headway.expressions.emit import Emitter, Value
 from headway.expressions.functions import AGGREGATES
 from headway.expressions.rows import Row, RowReader
 from headway.expressions.scope import WINDOW_COLUMNS, Scope
-from headway.expressions.tree import AggregateCall, ColumnRef, Typed, walk
+from headway.model.expression_tree import AggregateCall, ColumnRef, Typed, walk
 
 State = list[Any]
 

@@ -10,8 +10,8 @@ from headway.expressions.functions import AGGREGATES, ALIASES, FUNCTIONS, KEEP
 from headway.expressions.parts import Part, coerced, moved, require
 from headway.expressions.scope import suggest
 from headway.expressions.signatures import Count
-from headway.expressions.tree import AggregateCall, Call, Literal
 from headway.expressions.units import common_unit, refuse_degrees
+from headway.model.expression_tree import AggregateCall, Call, Literal
 from headway.model.schema import DataType
 
 

@@ -15,13 +15,18 @@ from headway.expressions.parse import offset_of, parse
 from headway.expressions.parts import Part, null_part
 from headway.expressions.python_call import check_python
 from headway.expressions.scope import WINDOW_COLUMNS, Scope
-from headway.expressions.tree import Literal, Typed, depth, walk
 from headway.model.expression import Expression, Sql
+from headway.model.expression_tree import (
+    DEEPEST_TREE,
+    LARGEST_TREE,
+    Literal,
+    Typed,
+    depth,
+    walk,
+)
 from headway.model.schema import DataType
 
 NUMERIC = rules.NUMERIC
-LARGEST_TREE = 10_000
-DEEPEST_TREE = 100
 
 
 def check(

@@ -13,7 +13,7 @@ from headway.expressions.emit_numbers import Numbers
 from headway.expressions.emit_values import NULL, Value, any_none, literal_code, nulls_of
 from headway.expressions.functions import FUNCTIONS
 from headway.expressions.python_call import python_function
-from headway.expressions.tree import (
+from headway.model.expression_tree import (
     AggregateCall,
     Arithmetic,
     Call,

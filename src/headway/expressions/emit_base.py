@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from headway.expressions.body import Body
 from headway.expressions.emit_values import Value, bare
-from headway.expressions.tree import AggregateCall, ColumnRef, Node
+from headway.model.expression_tree import AggregateCall, ColumnRef, Node
 
 _PLACEHOLDER = re.compile(r"([$@])(\d|\*)")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headway.expressions.emit_base import EmitterBase
 from headway.expressions.emit_values import FLOATING, Test, Value, chained, guarded, nulls_of
-from headway.expressions.tree import Cast, Compare, IsNull, Literal, Logic, Node, Not
+from headway.model.expression_tree import Cast, Compare, IsNull, Literal, Logic, Node, Not
 from headway.model.schema import DataType
 
 _PYTHON_COMPARISON = {"=": "==", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}

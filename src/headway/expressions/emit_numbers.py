@@ -5,7 +5,7 @@ from __future__ import annotations
 from headway.expressions.casts import CASTS, may_fail
 from headway.expressions.emit_base import EmitterBase
 from headway.expressions.emit_values import FLOATING, Value, bare, nulls_of
-from headway.expressions.tree import Arithmetic, Cast, Literal, Negate, Node
+from headway.model.expression_tree import Arithmetic, Cast, Literal, Negate, Node
 from headway.model.schema import DataType
 
 _RANGE = {

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headway.expressions.tree import Literal, Logic
+from headway.model.expression_tree import Literal, Logic
 from headway.model.schema import DataType
 
 FLOATING = (DataType.FLOAT, DataType.DOUBLE)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from headway.errors import ExpressionError, Problem
-from headway.expressions.tree import Cast, Literal, Node
+from headway.model.expression_tree import Cast, Literal, Node
 from headway.model.schema import DataType, wider
 
 

@@ -12,8 +12,8 @@ from headway.errors import DataError, ExpressionError, Problem
 from headway.expressions.kernels import f32
 from headway.expressions.parts import Part
 from headway.expressions.scope import Scope
-from headway.expressions.tree import ColumnRef, PythonValue
 from headway.model.expression import PythonCall
+from headway.model.expression_tree import ColumnRef, PythonValue
 from headway.model.schema import DataType
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")

@@ -13,7 +13,7 @@ from typing import Any
 from headway.expressions.body import Body, build, define
 from headway.expressions.emit import Emitter, Value
 from headway.expressions.scope import Scope
-from headway.expressions.tree import ColumnRef, Typed
+from headway.model.expression_tree import ColumnRef, Typed
 from headway.model.schema import TIMESTAMP_COLUMN, DataType
 
 Row = tuple[Any, ...]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headway.errors import ExpressionError, Problem
-from headway.expressions.tree import ColumnRef, Typed
+from headway.model.expression_tree import ColumnRef, Typed
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema
 
 WINDOW_START = "window_start"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from headway.errors import ExpressionError, Problem
 from headway.expressions.parts import Part, common_type, require
-from headway.expressions.tree import Literal
 from headway.expressions.typing_rules import INTEGRAL, NUMERIC
+from headway.model.expression_tree import Literal
 from headway.model.schema import DataType
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headway.errors import Problem, UnsupportedError
-from headway.expressions.tree import (
+from headway.model.expression_tree import (
     AggregateCall,
     Arithmetic,
     Call,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from headway.errors import ExpressionError, Problem
 from headway.expressions.parts import Part, cast_node, coerced, common_type, require
-from headway.expressions.tree import (
+from headway.expressions.units import common_unit, scaled_unit
+from headway.model.expression_tree import (
     Arithmetic,
     Case,
     Coalesce,
@@ -19,7 +20,6 @@ from headway.expressions.tree import (
     Node,
     Not,
 )
-from headway.expressions.units import common_unit, scaled_unit
 from headway.model.schema import DataType
 
 NUMERIC = frozenset(kind for kind in DataType if kind.is_numeric)

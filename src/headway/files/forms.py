@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeVar
@@ -31,8 +31,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from headway.errors import Problem
 from headway.model.expression import Column, Expression, PythonCall, Sql
+from headway.model.names import IMPORT_RULE, NAME, NAME_RULE, STREAM_RULE, TextRule
 from headway.model.quantities import DURATION_FORM, Cost, Rate, format_duration, parse_duration
-from headway.model.schema import FIELD_FORM, NAME, NAME_FORM, Schema, parse_field, schema
+from headway.model.schema import FIELD_FORM, Schema, parse_field, schema
 
 T = TypeVar("T")
 TAG = "form:"
@@ -158,12 +159,10 @@ def _explain(kind: str, message: str, ctx: dict[str, Any]) -> tuple[str, str]:
 # ---------------------------------------------------------------- names, durations, rates
 
 
-def _matching(pattern: str, what: str, want: str) -> Callable[[str], str]:
-    compiled = re.compile(pattern)
-
+def _matching(rule: TextRule) -> Callable[[str], str]:
     def check(text: str) -> str:
-        if compiled.fullmatch(text) is None:
-            raise refusal(what, want)
+        if not rule.accepts(text):
+            raise refusal(rule.what, rule.want)
         return text
 
     return check
@@ -184,27 +183,22 @@ def _read_by(parse: Callable[[str], T], what: str, form: str) -> Callable[[Any],
 
 
 _STREAM = rf"{NAME.pattern}(\.{NAME.pattern}){{0,7}}"
-_IMPORT = r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*"
 _QUANTITY = r"\d{1,12}(\.\d{1,9})?"
 _DURATION = rf"^\s*{_QUANTITY}\s*(ns|us|µs|ms|s|min|h)\s*$"
 
 Name = Annotated[
     str,
-    AfterValidator(_matching(NAME.pattern, "not a name", f"use {NAME_FORM} characters")),
+    AfterValidator(_matching(NAME_RULE)),
     WithJsonSchema({"type": "string", "pattern": f"^{NAME.pattern}$"}),
 ]
 StreamName = Annotated[
     str,
-    AfterValidator(
-        _matching(_STREAM, "not the name of a stream", "name a source, an operator or use.output")
-    ),
+    AfterValidator(_matching(replace(STREAM_RULE, pattern=re.compile(_STREAM)))),
     WithJsonSchema({"type": "string", "pattern": f"^{_STREAM}$"}),
 ]
 ImportPath = Annotated[
     str,
-    AfterValidator(
-        _matching(_IMPORT, "not a path to Python code", "write it as 'package.module:Name'")
-    ),
+    AfterValidator(_matching(IMPORT_RULE)),
     WithJsonSchema({"type": "string", "pattern": "^[\\w.]+:[\\w.]+$"}),
 ]
 

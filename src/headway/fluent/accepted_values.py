@@ -12,9 +12,10 @@ from pydantic_core import PydanticCustomError
 from headway.errors import Problem, QueryError
 from headway.files.forms import parse_rate, sql_text
 from headway.model.expression import Column, Expression, PythonCall, Sql
+from headway.model.names import NAME, NAME_FORM
 from headway.model.quantities import Cost, Rate, parse_duration
 from headway.model.query import Decide, LoadShedder
-from headway.model.schema import NAME, NAME_FORM, Schema, parse_field, schema
+from headway.model.schema import Schema, parse_field, schema
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Duration = str | int

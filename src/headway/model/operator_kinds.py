@@ -19,8 +19,8 @@ from functools import cache
 from typing import Any
 
 from headway.errors import EnvironmentMissing, Problem, UnsupportedError
+from headway.model.names import NAME
 from headway.model.operators import OperatorBase
-from headway.model.schema import NAME
 
 # ------------------------------------------------------------
 # The engines, and what an engine can say of a kind.
@@ -189,7 +189,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
         forms=(f"{_FORMS}UdoForm",),
         infer=f"{_INFER}infer_udo",
         engines={
-            VEHICLE: f"{_BEHAVIOUR}custom:CustomOperator",
+            VEHICLE: f"{_BEHAVIOUR}user_defined:CustomOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
         },
@@ -200,7 +200,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
         forms=(f"{_FORMS}FusionForm",),
         infer=f"{_INFER}infer_fusion",
         engines={
-            VEHICLE: f"{_BEHAVIOUR}custom:CustomOperator",
+            VEHICLE: f"{_BEHAVIOUR}user_defined:CustomOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
         },

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from headway.errors import Problem
 from headway.model.expression import Column, Expression
+from headway.model.names import ImportPath, Name, StreamName
 from headway.model.quantities import Cost
 from headway.model.schema import Schema
 
@@ -38,8 +39,8 @@ class Gather(StrEnum):
 class Input:
     """A stream entering an operator through a named port."""
 
-    port: str
-    stream: str
+    port: Name
+    stream: StreamName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ class OperatorBase:
     the most a single input can cause, used for promises. A ``timeout`` (nanoseconds) bounds how
     long an operator with several inputs waits for the others once one is there."""
 
-    name: str
+    name: StreamName
     inputs: tuple[Input, ...]
     cost: Cost | None = None
     selectivity: float = 1.0
@@ -192,10 +193,10 @@ class Join(OperatorBase):
     last."""
 
     within: int
-    keys: tuple[tuple[str, str], ...] = ()
+    keys: tuple[tuple[Name, Name], ...] = ()
     where: Expression | None = None
     columns: tuple[Column, ...] = ()
-    partners: tuple[str, int] | None = None
+    partners: tuple[Name, int] | None = None
     kind: Literal["join"] = "join"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, drops_late=True)
@@ -257,7 +258,7 @@ class Aggregate(OperatorBase):
 
     window: int
     every: int
-    by: tuple[str, ...] = ()
+    by: tuple[Name, ...] = ()
     columns: tuple[Column, ...]
     kind: Literal["aggregate"] = "aggregate"
 
@@ -314,10 +315,10 @@ class UserDefined(OperatorBase):
     """``implementation`` is ``module:Class``. With a timeout the class is called when every input
     has a tuple or the time is up; without one it is called for each tuple as it comes."""
 
-    implementation: str
+    implementation: ImportPath
     schema: Schema
     gather: Gather = Gather.ALL
-    parameters: tuple[tuple[str, Parameter], ...] = ()
+    parameters: tuple[tuple[Name, Parameter], ...] = ()
     kind: Literal["udo"] = "udo"
     windows: ClassVar[Mapping[str, WindowSetting]] = {}
 
@@ -343,14 +344,14 @@ class Fusion(OperatorBase):
     object, and the input port as the sensor. ``front`` and ``rear`` are the windows' lengths of
     sensing time."""
 
-    implementation: str
+    implementation: ImportPath
     schema: Schema
     front: int
     rear: int
-    object_key: str | None = None
-    sensor_key: str | None = None
+    object_key: Name | None = None
+    sensor_key: Name | None = None
     gather: Gather = Gather.ALL
-    parameters: tuple[tuple[str, Parameter], ...] = ()
+    parameters: tuple[tuple[Name, Parameter], ...] = ()
     kind: Literal["fusion"] = "fusion"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True)
@@ -378,16 +379,5 @@ class Fusion(OperatorBase):
 # An operator of any kind, also of one that comes from another package.
 
 
-class _ByKind:
-    """Lets pydantic read and write an operator as the class of its kind."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
-        from headway.model.operator_kinds import model_classes
-
-        classes = {kind: handler.generate_schema(one) for kind, one in model_classes().items()}
-        return core_schema.tagged_union_schema(classes, discriminator="kind")
-
-
-Operator = Annotated[OperatorBase, _ByKind()]
+Operator = OperatorBase
+"""its class tells its kind; :func:`headway.model.operator_kinds.model_classes` has them all"""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from headway.model.names import Name, StreamName
 from headway.model.query import Query
 from headway.model.schema import Schema
 from headway.model.vehicle import Vehicle
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 ONLY_NODE = "vehicle"
 """The node of a plan compiled without a vehicle."""
 
@@ -25,7 +26,7 @@ class Hop:
     """One step of a route; ``delay`` is what an uncontended tuple spends there."""
 
     kind: HopKind
-    name: str
+    name: Name
     delay: int
 
 
@@ -33,9 +34,9 @@ class Hop:
 class Crossing:
     """A stream that leaves a node for another. ``priority`` arbitrates on buses: 0 goes first."""
 
-    stream: str
-    sender: str
-    receiver: str
+    stream: StreamName
+    sender: Name
+    receiver: Name
     size_bytes: int
     hops: tuple[Hop, ...]
     priority: int = 0
@@ -50,23 +51,23 @@ class Crossing:
 class NodeQuery:
     """The low-level query (LLQ) of one node: what it runs, sends and receives."""
 
-    node: str
-    sources: tuple[str, ...]
-    operators: tuple[str, ...]
-    sends: tuple[tuple[str, str], ...]
+    node: Name
+    sources: tuple[StreamName, ...]
+    operators: tuple[StreamName, ...]
+    sends: tuple[tuple[StreamName, Name], ...]
     """(stream, receiving node)"""
-    receives: tuple[tuple[str, str], ...]
+    receives: tuple[tuple[StreamName, Name], ...]
     """(stream, sending node)"""
-    outputs: tuple[str, ...]
+    outputs: tuple[StreamName, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Successor:
     """A task that a task's results release, and the communication delay on the way."""
 
-    task: str
+    task: Name
     delay: int
-    route: tuple[str, ...] = ()
+    route: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,22 +78,22 @@ class Task:
     are not passed on inside a train. ``relative_deadline`` counts from the tuple's timestamp;
     ``formula`` says how it came about, in the paper's terms."""
 
-    name: str
-    node: str
-    operators: tuple[str, ...]
-    entries: tuple[str, ...]
+    name: Name
+    node: Name
+    operators: tuple[StreamName, ...]
+    entries: tuple[StreamName, ...]
     cost: int
     relative_deadline: int
     formula: str
     successors: tuple[Successor, ...] = ()
-    outputs: tuple[str, ...] = ()
+    outputs: tuple[StreamName, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
     """Long-run share of a node or bus that the query uses at worst-case rates."""
 
-    name: str
+    name: Name
     kind: str
     utilisation: float
     capacity: float
@@ -115,7 +116,7 @@ class Promise:
     ``blame`` names the node, bus or operator that costs the most and ``advice`` what would help.
     """
 
-    output: str
+    output: StreamName
     deadline: int
     hard: bool
     bound: int | None
@@ -156,11 +157,18 @@ class Plan:
     version: int = PLAN_VERSION
     query: Query
     vehicle: Vehicle
-    schemas: tuple[tuple[str, Schema], ...]
-    placement: tuple[tuple[str, str], ...]
+    schemas: tuple[tuple[StreamName, Schema], ...]
+    placement: tuple[tuple[StreamName, Name], ...]
     node_queries: tuple[NodeQuery, ...]
     crossings: tuple[Crossing, ...]
     tasks: tuple[Task, ...]
+    """the operator trains (S-EDF Algorithm 3): what policies of trains schedule"""
+    operator_tasks: tuple[Task, ...]
+    """every operator as a task by itself: what policies of single operators schedule"""
     verdict: Verdict | None
-    static_order: tuple[str, ...] = ()
+    static_order: tuple[StreamName, ...] = ()
     """operators by their start in a static schedule, if the plan was placed by one"""
+
+    def scheduled(self, *, trains: bool) -> tuple[Task, ...]:
+        """What a policy schedules: trains or single operators."""
+        return self.tasks if trains else self.operator_tasks

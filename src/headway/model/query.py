@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Literal
 
 from headway.model.expression import Expression
+from headway.model.names import Name, StreamName
 from headway.model.operators import Input, Operator
 from headway.model.quantities import ArrivalCurve, Rate
 from headway.model.schema import Schema
@@ -46,7 +47,7 @@ class Source:
     newest one seen before the tuple counts as late.
     """
 
-    name: str
+    name: StreamName
     schema: Schema
     rate: Rate | None = None
     gap: int | None = None
@@ -90,8 +91,8 @@ class Output:
     """An output stream with its end-to-end deadline (the paper's l_s), from sensing to
     insertion."""
 
-    name: str
-    stream: str
+    name: StreamName
+    stream: StreamName
     deadline: int | None
     criticality: Criticality = Criticality.HARD
     weight: float = 1.0
@@ -101,8 +102,8 @@ class Output:
 class ComponentUse:
     """A stream processing component used like an operator; its outputs are ``name.port``."""
 
-    name: str
-    component: str
+    name: Name
+    component: Name
     inputs: tuple[Input, ...]
     kind: Literal["component"] = "component"
 
@@ -114,7 +115,7 @@ Step = Operator | ComponentUse
 class Port:
     """A typed input of a component."""
 
-    name: str
+    name: Name
     schema: Schema
 
 
@@ -122,17 +123,17 @@ class Port:
 class Component:
     """A named, typed sub-graph (SPC, AEDSMS section 5.2). ``outputs`` are (port, stream inside)."""
 
-    name: str
+    name: Name
     inputs: tuple[Port, ...]
     steps: tuple[Step, ...]
-    outputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[Name, StreamName], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
     """What a person writes, checked for nothing yet: see :mod:`headway.compiler`."""
 
-    name: str
+    name: Name
     sources: tuple[Source, ...]
     steps: tuple[Step, ...]
     outputs: tuple[Output, ...]

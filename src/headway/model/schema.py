@@ -10,15 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from headway.model.names import Name
+
 TIMESTAMP_COLUMN = "timestamp"
 ARRIVAL_COLUMN = "arrived_at"
 VEHICLE_COLUMN = "vehicle"
 RESERVED_COLUMNS = frozenset(
     {TIMESTAMP_COLUMN, ARRIVAL_COLUMN, VEHICLE_COLUMN, "window_start", "window_end"}
 )
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-NAME_FORM = "letters, digits and '_', not starting with a digit, at most 63"
 
 
 class DataType(StrEnum):
@@ -73,7 +72,7 @@ def wider(left: DataType, right: DataType) -> DataType:
 class Field:
     """A column: its name, its type, its unit of measure and, for a string, its longest length."""
 
-    name: str
+    name: Name
     type: DataType
     unit: str | None = None
     length: int | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from headway.model.names import Name, StreamName
 from headway.model.quantities import SECOND
 
 # ------------------------------------------------------------
@@ -19,7 +20,7 @@ class Node:
     ``capacity`` is the share of its time the query may use. The costs of a scheduling decision
     and of a preemption are charged by the engine and by the promise alike."""
 
-    name: str
+    name: Name
     rate: float = 1.0
     cores: int = 1
     capacity: float = 1.0
@@ -43,10 +44,10 @@ class Bus:
     """A shared medium. ``data_bit_rate`` is CAN FD's faster phase; ``capacity`` the usable
     share."""
 
-    name: str
+    name: Name
     kind: BusKind
     bit_rate: int
-    nodes: tuple[str, ...]
+    nodes: tuple[Name, ...]
     data_bit_rate: int | None = None
     identifier_bits: int = 11
     capacity: float = 1.0
@@ -56,8 +57,8 @@ class Bus:
 class Gateway:
     """Forwards between buses and links, holding each tuple for at most ``delay``."""
 
-    name: str
-    buses: tuple[str, ...]
+    name: Name
+    buses: tuple[Name, ...]
     delay: int = 0
 
 
@@ -65,8 +66,8 @@ class Gateway:
 class Link:
     """A point-to-point link between two nodes or gateways, ``speed`` in bits per second."""
 
-    name: str
-    ends: tuple[str, str]
+    name: Name
+    ends: tuple[Name, Name]
     speed: int
     capacity: float = 1.0
 
@@ -75,13 +76,13 @@ class Link:
 class Vehicle:
     """``sensors`` says at which node a source enters; ``pins`` keeps an operator on a node."""
 
-    name: str
+    name: Name
     nodes: tuple[Node, ...]
     buses: tuple[Bus, ...] = ()
     gateways: tuple[Gateway, ...] = ()
     links: tuple[Link, ...] = ()
-    sensors: tuple[tuple[str, str], ...] = ()
-    pins: tuple[tuple[str, str], ...] = ()
+    sensors: tuple[tuple[StreamName, Name], ...] = ()
+    pins: tuple[tuple[StreamName, Name], ...] = ()
 
 
 # ------------------------------------------------------------

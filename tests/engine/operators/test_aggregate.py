@@ -4,9 +4,9 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compiled import behaving
 from tests.engine.operators.build import moved, one_input, same, sql_columns
 
-from headway.compiler.schemas import infer_aggregate
 from headway.engine.operators.aggregate import AggregateOperator
 from headway.engine.operators.operator_base import DropKind, StatefulOperator
 from headway.model.operators import Aggregate
@@ -29,8 +29,7 @@ def aggregate(
         by=by,
         columns=sql_columns(columns or COLUMNS),
     )
-    inputs = {"input": CAR}
-    return AggregateOperator(model, inputs, infer_aggregate(model, inputs))
+    return AggregateOperator(*behaving(model, {"input": CAR}))
 
 
 def test_tumbling_windows_close_when_the_watermark_reaches_their_end() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.compiled import compiled
 from tests.engine.operators.build import compute, one_input, union, where
 from tests.engine.operators.users import HERE
 
@@ -16,6 +18,10 @@ from headway.model.schema import DataType, Schema, schema
 from headway.model.user_operator import Row
 
 CAR = schema(speed="double", gear="int")
+
+
+def fuse(operators: Sequence[StatelessOperator], schemas: Mapping[str, Schema]) -> Fused:
+    return Fused([compiled(operator, schemas) for operator in operators], schemas)
 
 
 def all_forms(fused: Fused, rows: list[Row]) -> list[tuple[Row | None, int]]:
@@ -38,7 +44,7 @@ def chain() -> Fused:
     ]
     kept = schema(speed="double", gear="int", next="int")
     streams = {"car": CAR, "u": CAR, "moving": CAR, "faster": kept, "low": kept}
-    return Fused(operators, {**streams, "out": schema(total="double")})
+    return fuse(operators, {**streams, "out": schema(total="double")})
 
 
 def test_a_chain_in_all_forms_and_how_far_each_row_came() -> None:
@@ -53,39 +59,39 @@ def test_a_chain_in_all_forms_and_how_far_each_row_came() -> None:
 
 
 def test_filters_alone_give_the_same_row_object() -> None:
-    fused = Fused([where("f", "car", "gear = 1")], {"car": CAR})
+    fused = fuse([where("f", "car", "gear = 1")], {"car": CAR})
     row = (1, 2.0, 1)
     assert fused.run(row) is row
     assert fused.batch([row])[0] is row
 
 
 def test_a_union_alone_passes_everything() -> None:
-    fused = Fused([union("u", "car", "car")], {"car": CAR})
+    fused = fuse([union("u", "car", "car")], {"car": CAR})
     assert all_forms(fused, [(1, None, None)]) == [((1, None, None), 1)]
 
 
 def test_a_stream_with_no_columns_but_its_time() -> None:
-    fused = Fused([compute("m", "tick", seen="unix_micros(timestamp)")], {"tick": Schema(())})
+    fused = fuse([compute("m", "tick", seen="unix_micros(timestamp)")], {"tick": Schema(())})
     assert all_forms(fused, [(5,), (6,)]) == [((5, 5), 1), ((6, 6), 1)]
 
 
 def test_wide_rows_of_which_little_is_read() -> None:
     wide = schema({f"c{i}": "double" for i in range(30)})
-    fused = Fused([compute("m", "wide", x="c7 + c9")], {"wide": wide})
+    fused = fuse([compute("m", "wide", x="c7 + c9")], {"wide": wide})
     row = (0, *(float(i) for i in range(30)))
     assert all_forms(fused, [row]) == [((0, 16.0), 1)]
 
 
 def test_columns_may_be_called_like_the_generated_names() -> None:
     odd = schema(row="int", v_row="int", out="int", append="int", error="int", fail="int")
-    fused = Fused([compute("m", "odd", keep=True, row="row + v_row", rows="fail")], {"odd": odd})
+    fused = fuse([compute("m", "odd", keep=True, row="row + v_row", rows="fail")], {"odd": odd})
     assert all_forms(fused, [(0, 1, 2, 3, 4, 5, 6)]) == [((0, 3, 2, 3, 4, 5, 6, 6), 1)]
 
 
 def test_a_function_of_the_user_that_raises_costs_only_its_tuple() -> None:
     call = PythonCall(f"{HERE}:reciprocal", ("speed",), DataType.DOUBLE)
     small = PythonCall(f"{HERE}:is_small", ("gear",), DataType.BOOLEAN)
-    fused = Fused(
+    fused = fuse(
         [
             where("first", "car", "speed >= 0"),
             Map(name="inverse", inputs=one_input("first"), columns=(Column("x", call),), keep=True),
@@ -117,7 +123,7 @@ def test_a_function_of_the_user_that_raises_costs_only_its_tuple() -> None:
 def test_a_function_that_returns_the_wrong_type_fails_the_same_way() -> None:
     call = PythonCall("math:sqrt", ("speed",), DataType.INT)
     step = Map(name="m", inputs=one_input("car"), columns=(Column("x", call),))
-    fused = Fused([step], {"car": CAR})
+    fused = fuse([step], {"car": CAR})
     assert fused.batch([(1, 4.0, 1)]) == []
     (dropped,) = fused.take_side()
     assert dropped.reason == (
@@ -154,8 +160,8 @@ def test_fusing_changes_nothing(steps: list[tuple[str, Any]], rows: list[Row]) -
     names = ["car", *(f"o{i}" for i in range(len(steps)))]
     schemas = dict.fromkeys(names, CAR)
     operators = [make(*step, names[i + 1], names[i]) for i, step in enumerate(steps)]
-    fused = Fused(operators, schemas)
-    alone = [Fused([operator], schemas) for operator in operators]
+    fused = fuse(operators, schemas)
+    alone = [fuse([operator], schemas) for operator in operators]
     expected: list[tuple[Row | None, int]] = []
     for row in rows:
         current: Row | None = row

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compiled import behaving
 from tests.engine.operators.build import moved, same, sql_columns
 from tests.engine.operators.users import HERE
 
-from headway.compiler.schemas import infer_join
 from headway.engine.operators.join import JoinOperator
 from headway.engine.operators.operator_base import DropKind, StatefulOperator, Timer
 from headway.model.expression import Column, PythonCall, Sql
@@ -28,7 +28,7 @@ INPUTS = {"a": LEFT, "b": RIGHT}
 
 def join(**options: Any) -> JoinOperator:
     model = Join(name="j", inputs=(Input("a", "s"), Input("b", "t")), **options)
-    return JoinOperator(model, INPUTS, infer_join(model, INPUTS))
+    return JoinOperator(*behaving(model, INPUTS))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from headway.experiments.collision.application import (
     shed_quota,
 )
 from headway.experiments.collision.vehicles import ONE_NODE, application_on
-from headway.expressions import Scope, check, compile_value
+from headway.expressions import Scope, compile_value
+from headway.expressions.check import check
 from headway.model.operators import Fusion
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND

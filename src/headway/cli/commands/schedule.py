@@ -15,10 +15,10 @@ from typing import Annotated
 import typer
 
 from headway.cli.terminal import ExitCode, sentence, show, table, write, write_files
+from headway.compiler.read_plan import read_plan
 from headway.errors import FileError, GraphError, InputError, Place, Problem
 from headway.files.load_graphs import LoadedGraph, LoadedNetwork, load_graph, load_network
 from headway.files.yaml_tree import read_text
-from headway.model.codec import plan_from_json
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.static_network import ProcessorNetwork
@@ -117,7 +117,7 @@ def _plan_in(path: Path) -> Plan | None:
         return None
     if not isinstance(content, dict) or not {"query", "vehicle"} <= content.keys():
         return None
-    return plan_from_json(text, str(path))
+    return read_plan(text, str(path))
 
 
 def _with_deadlines(graph: TaskGraph, plan: Plan) -> TaskGraph:

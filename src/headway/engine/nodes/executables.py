@@ -57,7 +57,7 @@ def slices_of(plan: Plan, policy: str = "s-edf") -> list[NodeSlice]:
                 node=query.node,
                 fingerprint=fingerprint,
                 policy=f"{type(chosen).__module__}:{type(chosen).__qualname__}",
-                plan=replace(_slice(plan, query.node), tasks=tuple(mine)),
+                plan=_slice(plan, query.node),
                 order=StaticOrder(
                     rank={task.name: order.rank[task.name] for task in mine},
                     position={task.name: order.position[task.name] for task in mine},
@@ -104,6 +104,8 @@ def _slice(plan: Plan, node: str) -> Plan:
         placement=tuple((name, node) for name in sorted(known)),
         node_queries=(query,),
         crossings=tuple(c for c in plan.crossings if c.sender == node),
+        tasks=tuple(task for task in plan.tasks if task.node == node),
+        operator_tasks=tuple(task for task in plan.operator_tasks if task.node == node),
         verdict=None,
     )
 

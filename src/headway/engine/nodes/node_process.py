@@ -181,8 +181,9 @@ class NodeProcess:
         self._policy = part.make_policy()
         sent = [stream for stream, _ in part.sends]
         plan = part.plan
+        tasks = plan.scheduled(trains=self._policy.fuse)
         self._program = assemble(
-            plan, self._policy, plan.tasks, part.order, apart=apart(plan), leaving=sent
+            plan, self._policy, tasks, part.order, apart=apart(plan), leaving=sent
         )
         self._arrivals = self._recording()
         self._first = next(self._arrivals, None)

@@ -15,7 +15,9 @@ from headway.engine.operators.operator_base import (
     key_function,
     restored_key,
 )
-from headway.expressions import Scope, check, compile_aggregates
+from headway.expressions.aggregates import compile_aggregates
+from headway.expressions.scope import Scope
+from headway.model.expression import typed
 from headway.model.operators import Aggregate
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import Schema
@@ -40,10 +42,7 @@ class AggregateOperator(StatefulOperator):
         super().__init__(operator.name)
         (schema,) = inputs.values()
         scope = Scope.aggregate(schema)
-        columns = [
-            check(column.value, scope, aggregates=True, grouping=operator.by)
-            for column in operator.columns
-        ]
+        columns = [typed(column.value) for column in operator.columns]
         self._functions = compile_aggregates(columns, scope, operator.by)
         self._key_of = key_function(schema, operator.by)
         self._window = operator.window // MICROSECOND

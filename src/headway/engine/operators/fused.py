@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headway.engine.operators.operator_base import DropKind, Dropped, SideList, failure
-from headway.expressions import Scope, check, columns_of
 from headway.expressions.body import Body, build, define
 from headway.expressions.emit import Emitter, Value
-from headway.expressions.tree import ColumnRef
+from headway.expressions.scope import Scope
+from headway.model.expression import Expression, typed
+from headway.model.expression_tree import ColumnRef, columns_of
 from headway.model.operators import Filter, Map, Operator, Union
-from headway.model.schema import TIMESTAMP_COLUMN, DataType, Schema
+from headway.model.schema import TIMESTAMP_COLUMN, Schema
 from headway.model.user_operator import Row
 
 StatelessOperator = Filter | Map | Union
@@ -147,9 +148,9 @@ class _Writer:
         used = {TIMESTAMP_COLUMN}
         for operator in self.operators:
             if isinstance(operator, Filter):
-                used |= _names(operator.where, scope)
+                used |= _names(operator.where)
             if isinstance(operator, Map):
-                used.update(*(_names(column.value, scope) for column in operator.columns))
+                used.update(*(_names(column.value) for column in operator.columns))
                 if operator.keep or 2 * len(used) > len(columns):
                     return {
                         field.name: _local(body, field.name, field.name != TIMESTAMP_COLUMN)
@@ -177,8 +178,7 @@ class _Writer:
         for index, (operator, scope) in enumerate(zip(self.operators, self.scopes, strict=True)):
             marks.append((len(body.lines), index))
             if isinstance(operator, Filter):
-                where = check(operator.where, scope, want=DataType.BOOLEAN)
-                body.line(f"if not {emitter.require(where.tree)}:")
+                body.line(f"if not {emitter.require(typed(operator.where).tree)}:")
                 with body.indented():
                     body.line(stop.format(index + 1))
             elif isinstance(operator, Map):
@@ -192,9 +192,8 @@ def _mapped(body: Body, emitter: Emitter, operator: Map, scope: Scope) -> dict[s
     """The columns of a map's output, each in a local."""
     ((_, schema),) = scope.ports
     kept = schema.columns if operator.keep else schema.columns[:1]
-    computed = {column.name: check(column.value, scope) for column in operator.columns}
     trees = {field.name: scope.column(field.name).tree for field in kept}
-    trees |= {name: typed.tree for name, typed in computed.items()}
+    trees |= {column.name: typed(column.value).tree for column in operator.columns}
     values = {}
     for name, tree in trees.items():
         value = emitter.value(tree)
@@ -211,8 +210,8 @@ def _local(body: Body, column: str, nullable: bool) -> Value:
     return Value(name, (name,) if nullable else (), atom=True)
 
 
-def _names(expression: Any, scope: Scope) -> set[str]:
-    return {column.name for column in columns_of(check(expression, scope))}
+def _names(expression: Expression) -> set[str]:
+    return {column.name for column in columns_of(typed(expression))}
 
 
 def _reader_of(values: Mapping[str, Value]) -> Callable[[ColumnRef], Value]:

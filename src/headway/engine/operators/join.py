@@ -20,10 +20,12 @@ from headway.engine.operators.operator_base import (
     failure,
     key_function,
 )
-from headway.expressions import Scope, check, compile_condition, compile_values
+from headway.expressions.rows import compile_condition, compile_values
+from headway.expressions.scope import Scope
+from headway.model.expression import typed
 from headway.model.operators import Join
 from headway.model.quantities import MICROSECOND
-from headway.model.schema import DataType, Schema
+from headway.model.schema import Schema
 from headway.model.user_operator import Row, State
 
 Kept = tuple[int, int, Row]
@@ -64,9 +66,8 @@ class JoinOperator(StatefulOperator):
         self._nothing = tuple((None,) * len(schema.columns) for schema in inputs.values())
         self._where = None
         if operator.where is not None:
-            where = check(operator.where, scope, want=DataType.BOOLEAN)
-            self._where = compile_condition(where, scope).function
-        columns = [check(column.value, scope) for column in operator.columns] or [
+            self._where = compile_condition(typed(operator.where), scope).function
+        columns = [typed(column.value) for column in operator.columns] or [
             scope.column(name, port) for port, schema in inputs.items() for name in schema.names
         ]
         self._values = compile_values(columns, scope).function

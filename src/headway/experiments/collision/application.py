@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from headway.compiler import compile_query
+from headway.compiler.passes import recompile
 from headway.errors import FileError, InputError, Place, Problem
 from headway.files import load_query, load_vehicle
 from headway.model.expression import Sql
@@ -108,7 +109,7 @@ def plan_for(
     query = plan.query
     sources = tuple(_shedding(source, shed, keep) for source in query.sources)
     steps = tuple(_costing(step, item_cost) for step in query.steps)
-    return replace(plan, query=replace(query, sources=sources, steps=steps), verdict=None)
+    return recompile(plan, replace(query, sources=sources, steps=steps))
 
 
 @cache

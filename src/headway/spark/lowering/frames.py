@@ -29,7 +29,7 @@ from pyspark.sql.types import DataType as SparkType
 from headway.errors import DataError, Place, Problem
 from headway.expressions import PythonValue, Typed, python_function, to_spark_sql
 from headway.expressions.spark_sql import plain_column, quoted
-from headway.expressions.tree import ColumnRef
+from headway.model.expression_tree import ColumnRef
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.sources.source_records import ARRIVAL_FIELD, VEHICLE_FIELD
 from headway.spark.session.python_workers import enter

@@ -8,13 +8,14 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headway.expressions import WINDOW_END, WINDOW_START, Scope, check, to_spark_sql
+from headway.expressions import WINDOW_END, WINDOW_START, Scope, to_spark_sql
 from headway.expressions.spark_sql import plain_column, quoted
-from headway.expressions.tree import ColumnRef
+from headway.model.expression import typed
+from headway.model.expression_tree import ColumnRef
 from headway.model.operator_kinds import implementation
 from headway.model.operators import Aggregate, Filter, Join, Map, Operator, Union
 from headway.model.quantities import MICROSECOND
-from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Schema
+from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, Schema
 from headway.spark.lowering.frames import ARRIVED, LATE, StreamFrame, compute
 
 # ------------------------------------------------------------
@@ -25,17 +26,15 @@ def lower_filter(
     operator: Filter, inputs: Mapping[str, StreamFrame], output: Schema
 ) -> StreamFrame:
     (frame,) = inputs.values()
-    where = check(operator.where, Scope.row(frame.schema), want=DataType.BOOLEAN)
-    computed = compute(frame.data, [where], on_failed=frame.on_failed)
+    computed = compute(frame.data, [typed(operator.where)], on_failed=frame.on_failed)
     passed = frame.with_data(computed.data.where(computed.values[0]))
     return passed.select([F.col(name) for name in frame.names], output)
 
 
 def lower_map(operator: Map, inputs: Mapping[str, StreamFrame], output: Schema) -> StreamFrame:
     (frame,) = inputs.values()
-    scope = Scope.row(frame.schema)
-    typed = [check(column.value, scope) for column in operator.columns]
-    computed = compute(frame.data, typed, on_failed=frame.on_failed)
+    values = [typed(column.value) for column in operator.columns]
+    computed = compute(frame.data, values, on_failed=frame.on_failed)
     named = dict(zip((c.name for c in operator.columns), computed.values, strict=True))
     columns = [named[name].alias(name) if name in named else F.col(name) for name in output.names]
     return frame.with_data(computed.data).select([F.col(TIMESTAMP_COLUMN), *columns], output)
@@ -87,12 +86,12 @@ def lower_join(operator: Join, inputs: Mapping[str, StreamFrame], output: Schema
     )
     scope = Scope.join({port: frame.schema for port, frame in inputs.items()})
     if operator.where is not None:
-        where = compute(pairs, [check(operator.where, scope, want=DataType.BOOLEAN)])
+        where = compute(pairs, [typed(operator.where)])
         pairs = where.data.where(where.values[0])
-    typed = [check(column.value, scope) for column in operator.columns] or [
+    columns = [typed(column.value) for column in operator.columns] or [
         scope.column(name, port) for port, frame in inputs.items() for name in frame.schema.names
     ]
-    computed = compute(pairs, typed, plain_column)
+    computed = compute(pairs, columns, plain_column)
     older = F.least(_at(left_port, TIMESTAMP_COLUMN), _at(right_port, TIMESTAMP_COLUMN))
     data = computed.data.select(
         _at(left_port, VEHICLE_COLUMN),
@@ -155,11 +154,6 @@ def lower_aggregate(
 ) -> StreamFrame:
     (frame,) = inputs.values()
     window, every = operator.window // MICROSECOND, operator.every // MICROSECOND
-    scope = Scope.aggregate(frame.schema)
-    typed = [
-        check(column.value, scope, aggregates=True, grouping=operator.by)
-        for column in operator.columns
-    ]
 
     def column(reference: ColumnRef) -> str:
         bound = {WINDOW_START: 0, WINDOW_END: window}.get(reference.name)
@@ -174,8 +168,8 @@ def lower_aggregate(
         .agg(
             F.min(TIMESTAMP_COLUMN).alias("#oldest"),
             *(
-                F.expr(to_spark_sql(one, column=column)).alias(f"#value{place}")
-                for place, one in enumerate(typed)
+                F.expr(to_spark_sql(typed(one.value), column=column)).alias(f"#value{place}")
+                for place, one in enumerate(operator.columns)
             ),
         )
     )

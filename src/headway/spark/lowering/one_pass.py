@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headway.expressions import Scope, check, to_spark_sql
+from headway.expressions import to_spark_sql
 from headway.expressions.spark_sql import quoted
-from headway.expressions.tree import ColumnRef
+from headway.model.expression import typed
+from headway.model.expression_tree import ColumnRef
 from headway.model.graph import Graph, graph_of
 from headway.model.operators import Filter, Map, Operator
 from headway.model.plan import Plan
@@ -61,12 +62,11 @@ def _value(operator: Operator, schemas: Mapping[str, Schema]) -> Column:
     """What becomes of a tuple of its input: a struct or NULL."""
     (stream,) = operator.streams
     given = F.col(quoted(_stream(stream)))
-    scope, column = Scope.row(schemas[stream]), _field_of(stream)
+    column = _field_of(stream)
     if isinstance(operator, Filter):
-        where = check(operator.where, scope, want=DataType.BOOLEAN)
-        return F.when(F.expr(to_spark_sql(where, column=column)), given)
+        return F.when(F.expr(to_spark_sql(typed(operator.where), column=column)), given)
     assert isinstance(operator, Map)
-    computed = {one.name: check(one.value, scope) for one in operator.columns}
+    computed = {one.name: typed(one.value) for one in operator.columns}
     values = [
         F.expr(to_spark_sql(computed[name], column=column)).alias(name)
         if name in computed

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from headway.compiler.compilation import Compilation
-from headway.compiler.passes import FRONT_END, PASSES, plan_of
+from headway.compiler.meaning import meaning_of
 from headway.model.expression import PythonCall
 from headway.model.graph import Graph, graph_of
 from headway.model.operator_kinds import SPARK_BATCH, SPARK_STREAM, is_hosted
@@ -113,13 +112,4 @@ def _part(plan: Plan, outputs: tuple[Output, ...]) -> Plan:
         steps=tuple(operator for operator in plan.query.operators if operator.name in kept),
         outputs=outputs,
     )
-    compilation = Compilation(
-        query=query,
-        vehicle=plan.vehicle,
-        timed=False,
-        graph=graph_of(query),
-        schemas={stream: schema for stream, schema in plan.schemas if stream in kept},
-    )
-    for run_pass in PASSES[len(FRONT_END) :]:
-        compilation = run_pass(compilation)
-    return plan_of(compilation)
+    return meaning_of(query, {stream: schema for stream, schema in plan.schemas if stream in kept})

@@ -1,17 +1,25 @@
 """The typed tree that an expression becomes: small, immutable, and with every cast written out.
 
 Operands have the type their operator needs: an engine only translates and decides nothing.
-Two nodes are equal when they compute the same from the same columns.
+Two nodes are equal when they compute the same from the same columns. ``kind`` tells them apart in a
+plan's file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
+from headway.model.names import ImportPath, Name
 from headway.model.schema import DataType
 
 Scalar = bool | int | float | str | None
+
+LARGEST_TREE = 10_000
+"""nodes of one expression"""
+DEEPEST_TREE = 100
+"""nodes on the longest way down"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +28,25 @@ class Literal:
 
     value: Scalar
     type: DataType
+    kind: ClassVar[str] = "literal"
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
     """A column of the row, or of the row at a join's port."""
 
-    port: str | None
-    name: str
+    port: Name | None
+    name: Name
     type: DataType
     nullable: bool = True
+    kind: ClassVar[str] = "column"
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
     operand: Node
     type: DataType
+    kind: ClassVar[str] = "cast"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +57,14 @@ class Arithmetic:
     left: Node
     right: Node
     type: DataType
+    kind: ClassVar[str] = "arithmetic"
 
 
 @dataclass(frozen=True, slots=True)
 class Negate:
     operand: Node
     type: DataType
+    kind: ClassVar[str] = "negate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,7 @@ class Compare:
     left: Node
     right: Node
     type: DataType = DataType.BOOLEAN
+    kind: ClassVar[str] = "compare"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +86,21 @@ class Logic:
     left: Node
     right: Node
     type: DataType = DataType.BOOLEAN
+    kind: ClassVar[str] = "logic"
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
     operand: Node
     type: DataType = DataType.BOOLEAN
+    kind: ClassVar[str] = "not"
 
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
     operand: Node
     type: DataType = DataType.BOOLEAN
+    kind: ClassVar[str] = "is_null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +110,7 @@ class In:
     operand: Node
     options: tuple[Literal, ...]
     type: DataType = DataType.BOOLEAN
+    kind: ClassVar[str] = "in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,39 +120,44 @@ class Case:
     branches: tuple[tuple[Node, Node], ...]
     otherwise: Node
     type: DataType
+    kind: ClassVar[str] = "case"
 
 
 @dataclass(frozen=True, slots=True)
 class Coalesce:
     operands: tuple[Node, ...]
     type: DataType
+    kind: ClassVar[str] = "coalesce"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of the table in ``functions.py``."""
+    """A function of the table in :mod:`headway.expressions.functions`."""
 
     function: str
     arguments: tuple[Node, ...]
     type: DataType
+    kind: ClassVar[str] = "call"
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """An aggregate of the table in ``functions.py``; ``argument`` None is ``count(*)``."""
+    """An aggregate of the same table; ``argument`` None is ``count(*)``."""
 
     function: str
     argument: Node | None
     type: DataType
+    kind: ClassVar[str] = "aggregate"
 
 
 @dataclass(frozen=True, slots=True)
 class PythonValue:
     """A call of a Python function, always a whole expression."""
 
-    function: str
+    function: ImportPath
     arguments: tuple[ColumnRef, ...]
     type: DataType
+    kind: ClassVar[str] = "python"
 
 
 Node = (
