@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headway.cli.terminal import placed
 from headway.compiler import compile_query
-from headway.compiler.passes import on_one_node
+from headway.compiler.meaning import on_one_node
 from headway.errors import FileError, Place, Problem
 from headway.files import load_query, load_vehicle
 from headway.files.yaml_tree import read_text

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
-from headway.compiler.passes import on_one_node
+from headway.compiler.meaning import on_one_node
 from headway.model.plan import Plan
 from headway.runtime.core import Core
 from headway.runtime.happenings import NEVER

@@ -14,7 +14,7 @@ from types import TracebackType
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
-from headway.compiler.passes import on_one_node
+from headway.compiler.meaning import on_one_node
 from headway.errors import DataError, Problem
 from headway.model.graph import Graph, graph_of
 from headway.model.operators import Aggregate, Join

@@ -40,7 +40,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 from pyspark.sql.types import StringType, StructField, StructType
 
-from headway.compiler.passes import on_one_node
+from headway.compiler.meaning import on_one_node
 from headway.errors import DataError, Problem
 from headway.model.codec import plan_to_json
 from headway.model.graph import graph_of
