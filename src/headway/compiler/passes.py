@@ -15,7 +15,6 @@ from headway.compiler.placement.placement_solver import place
 from headway.compiler.schemas import infer
 from headway.compiler.trains import trains
 from headway.compiler.utilisation import rates
-from headway.model.graph import graph_of
 from headway.model.plan import ONLY_NODE, Plan
 from headway.model.query import Query
 from headway.model.vehicle import Node, Vehicle
@@ -36,16 +35,17 @@ PASSES: tuple[Pass, ...] = (
 FRONT_END: tuple[Pass, ...] = (check, expand, infer)
 """What ``headway check`` runs: everything that needs no vehicle."""
 
-_ALONE = Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),))
-"""what a query without a vehicle runs on"""
-
 
 def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
     """Compiles a query for a vehicle.
 
     Without a vehicle the plan has one node and no verdict: that is enough to run the query as
     fast as possible, on a vehicle engine without costs or on Spark."""
-    compilation = Compilation(query=query, vehicle=vehicle or _ALONE, timed=vehicle is not None)
+    compilation = Compilation(
+        query=query,
+        vehicle=vehicle or Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)),
+        timed=vehicle is not None,
+    )
     for run_pass in PASSES:
         compilation = run_pass(compilation)
     return plan_of(compilation)
@@ -71,7 +71,9 @@ def recompile(plan: Plan, query: Query) -> Plan:
 
 def check_query(query: Query) -> Compilation:
     """Checks a query alone: structure, components, types."""
-    compilation = Compilation(query=query, vehicle=_ALONE, timed=False)
+    compilation = Compilation(
+        query=query, vehicle=Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)), timed=False
+    )
     for run_pass in FRONT_END:
         compilation = run_pass(compilation)
     return compilation

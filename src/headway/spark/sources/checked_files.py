@@ -214,7 +214,7 @@ SMALL_BYTES = 64 << 20
 
 
 def text_schema(schema: Schema) -> StructType:
-    """What :func:`file_tables` gives."""
+    """What the tasks give: the columns of :func:`text_tables` and :func:`parquet_tables`."""
     position = [] if POSITION_COLUMN in schema.names else [StructField(POSITION_COLUMN, LongType())]
     return StructType(
         [
@@ -267,7 +267,7 @@ class CheckedFiles:
         )  # fmt: skip
 
     def _read(self, path: Path) -> Batches:
-        read = parquet_tables if path.suffix == PARQUET else file_tables
+        read = parquet_tables if path.suffix == PARQUET else text_tables
         return read(path, self.source.schema)
 
     def _checked(self, path: Path) -> Batches:
@@ -305,8 +305,9 @@ def sound_parquet(
     return sound
 
 
-def file_tables(path: Path, schema: Schema) -> Batches:
-    """The tuples of one file; DataError or FileError where it stops being one."""
+def text_tables(path: Path, schema: Schema) -> Batches:
+    """The tuples of a CSV or JSON-lines file, or of what a pointer names; DataError or FileError
+    where it stops being one."""
     kinds = [ARROW_TYPES[field.type] for field in schema.columns]
     kinds += [ARROW_TYPES[DataType.TIMESTAMP], pa.string(), pa.int64()]
     names = [field.name for field in schema.columns]
