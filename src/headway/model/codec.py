@@ -30,7 +30,7 @@ from typing import (
     get_type_hints,
 )
 
-from headway.errors import FileError, Problem
+from headway.errors import FileError, Problem, QueryError
 from headway.model.names import TextRule
 from headway.model.operator_kinds import model_classes
 from headway.model.operators import OperatorBase
@@ -38,7 +38,7 @@ from headway.model.plan import PLAN_VERSION, Plan
 
 KIND = "kind"
 WIDTH = 100
-"""what fits into so many characters stands on one line"""
+"""a value that is no longer than this stands on one line"""
 
 Json = Any
 Read = Callable[[Json], Any]
@@ -75,7 +75,7 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
 
 
 def to_json(value: object) -> str:
-    """The text of a dataclass; ValueError for a number that JSON does not have."""
+    """The text of a dataclass; QueryError for a number that JSON does not have."""
     return _text(value, 0) + "\n"
 
 
@@ -88,7 +88,7 @@ def _text(value: Any, depth: int) -> str:
         return repr(value)
     if isinstance(value, float):
         if not isfinite(value):
-            raise ValueError(f"{value} cannot be written to a plan: it is not a finite number")
+            raise QueryError(Problem("a plan holds finite numbers only", got=str(value)))
         return repr(value)
     if isinstance(value, tuple):
         return _laid_out("[", [_text(item, depth + 1) for item in value], "]", depth)

@@ -43,7 +43,7 @@ def chain() -> Fused:
         compute("out", "low", total="speed + next"),
     ]
     kept = schema(speed="double", gear="int", next="int")
-    streams = {"car": CAR, "u": CAR, "moving": CAR, "faster": kept, "low": kept}
+    streams = {"car": CAR, "other": CAR, "u": CAR, "moving": CAR, "faster": kept, "low": kept}
     return fuse(operators, {**streams, "out": schema(total="double")})
 
 
