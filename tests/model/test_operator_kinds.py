@@ -10,6 +10,7 @@ from tests.contract.cases import query_of
 from tests.outside.thin_kind import KIND, Thin
 
 from headway.compiler import compile_query
+from headway.engine.engine import Engine
 from headway.errors import EnvironmentMissing, UnsupportedError
 from headway.model import operator_kinds
 from headway.model.expression import Sql
@@ -33,7 +34,6 @@ from headway.model.operator_kinds import (
     table_problems,
 )
 from headway.model.operators import Filter, Input, OperatorBase
-from headway.runtime.engine import Engine
 from headway.spark.capabilities import Mode, refuse_unsupported
 
 FILTER = Filter(name="f", inputs=(Input("input", "s"),), where=Sql("true"))

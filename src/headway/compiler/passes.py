@@ -15,6 +15,7 @@ from headway.compiler.placement.placement_solver import place
 from headway.compiler.schemas import infer
 from headway.compiler.trains import trains
 from headway.compiler.utilisation import rates
+from headway.model.graph import graph_of
 from headway.model.plan import ONLY_NODE, Plan
 from headway.model.query import Query
 from headway.model.vehicle import Node, Vehicle
