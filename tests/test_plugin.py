@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.model.operator_kinds import kinds
 from headway.schedule.online import EVERY
 from headway.sources.recordings import FORMATS
 
@@ -58,10 +59,11 @@ def passed(installed: Path, *arguments: str | Path) -> int:
 def test_without_it_nothing_knows_of_it() -> None:
     assert "shortest-first" not in EVERY.names
     assert "roslines" not in FORMATS.names
+    assert "deadband" not in kinds()
 
 
 def test_its_own_tests_pass(installed: Path) -> None:
-    assert passed(installed, PLUGIN / "tests") >= 7
+    assert passed(installed, PLUGIN / "tests") >= 9
 
 
 def test_the_contract_suite_picks_up_its_policy(installed: Path) -> None:
@@ -71,6 +73,10 @@ def test_the_contract_suite_picks_up_its_policy(installed: Path) -> None:
 
 def test_the_contract_suite_picks_up_its_format(installed: Path) -> None:
     assert passed(installed, "tests/contract/test_formats.py", "-k", "roslines") == 3
+
+
+def test_the_contract_suite_picks_up_its_operator(installed: Path) -> None:
+    assert passed(installed, "tests/contract/test_every_kind.py", "-k", "deadband") >= 6
 
 
 def test_its_page_shows_what_happens(installed: Path, tmp_path: Path) -> None:
