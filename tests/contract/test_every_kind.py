@@ -16,7 +16,7 @@ from tests.contract.recordings import Recording, meaning
 from headway.compiler import compile_query
 from headway.model.graph import graph_of
 from headway.model.operator_kinds import FUSED, VEHICLE, kind_of, kinds
-from headway.model.operators import Operator
+from headway.model.operators import Aggregate, Distinct, Operator, Traits
 from headway.model.quantities import MICROSECOND
 from headway.runtime.bundle import build_executables, write_build
 from headway.runtime.distributed.launch import Launcher
@@ -89,6 +89,15 @@ def test_time_alone_gives_results_if_the_traits_say_so(case: str) -> None:
     assert bool(behaviour.finish()) == operator.traits.emits_on_time
 
 
+def test_traits_that_are_wrong_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Distinct, "traits", Traits(keeps_state=True, order_matters=True))
+    with pytest.raises(AssertionError):
+        test_a_late_tuple_is_dropped_if_the_traits_say_so("distinct")
+    monkeypatch.setattr(Aggregate, "traits", Traits(keeps_state=True, drops_late=True))
+    with pytest.raises(AssertionError):
+        test_time_alone_gives_results_if_the_traits_say_so("tumbling windows")
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_can_be_cut_anywhere(case: str) -> None:
     """State taken out as JSON and put into another engine changes no result."""
@@ -109,8 +118,11 @@ def test_a_run_can_be_cut_anywhere(case: str) -> None:
     assert repr(got + first.take_results()) == repr(whole.take_results())
 
 
-def test_a_nodes_executable_runs_every_kind(tmp_path: Path) -> None:
+def test_a_nodes_executable_runs_every_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It carries what each kind needs: nothing of Headway is found outside the archive."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     query = query_of(CASES, "plain")
     plan, recording = compile_query(query), random_recording(random.Random(24), query, vehicles=1)
     executables = build_executables(plan)

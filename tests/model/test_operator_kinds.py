@@ -6,8 +6,10 @@ from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import pytest
+from tests.contract.cases import query_of
 from tests.outside.thin_kind import KIND, Thin
 
+from headway.compiler import compile_query
 from headway.errors import EnvironmentMissing, UnsupportedError
 from headway.model import operator_kinds
 from headway.model.expression import Sql
@@ -31,6 +33,8 @@ from headway.model.operator_kinds import (
     table_problems,
 )
 from headway.model.operators import Filter, Input, OperatorBase
+from headway.runtime.engine import Engine
+from headway.spark.capabilities import Mode, refuse_unsupported
 
 FILTER = Filter(name="f", inputs=(Input("input", "s"),), where=Sql("true"))
 
@@ -120,6 +124,22 @@ def test_what_an_engine_has_not_is_refused_by_name() -> None:
         kinds()[thin.kind]
     with pytest.raises(UnsupportedError, match=r"operators\.f: .*'filter' is not supported on"):
         implementation(FILTER, "native")
+
+
+def test_a_gap_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    join = kinds()["join"]
+    gaps = {VEHICLE: Gap("too hard"), SPARK_BATCH: Gap("too far")}
+    changed = {**kinds(), "join": replace(join, engines={**join.engines, **gaps})}
+    plan = compile_query(query_of(["join without keys"], "plain"))
+    monkeypatch.setattr(operator_kinds, "kinds", lambda: changed)
+    refused = (
+        r"operators\.c0_x: an operator of kind 'join' is not supported on the engine '{}': {};"
+    )
+    with pytest.raises(UnsupportedError, match=refused.format("vehicle", "too hard")):
+        Engine(plan=plan, charged=False)
+    with pytest.raises(UnsupportedError, match=refused.format("spark batch", "too far")):
+        refuse_unsupported(plan, Mode.BATCH)
+    refuse_unsupported(plan, Mode.STREAM)
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,17 @@ the kind that gives an :class:`OperatorKind`.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headway.errors import EnvironmentMissing, Problem, UnsupportedError
 from headway.model.operators import OperatorBase
 from headway.model.schema import NAME
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # ------------------------------------------------------------
 # The engines, and what an engine can say of a kind.
@@ -260,9 +262,11 @@ GROUP = "headway.operators"
 """the entry-point group of kinds from other packages"""
 
 
-def entry_points() -> list[importlib.metadata.EntryPoint]:
+def entry_points() -> list[EntryPoint]:
     """What other packages offer, by kind."""
-    offered = importlib.metadata.entry_points(group=GROUP)
+    from importlib import metadata  # slow to import, and not needed to describe a kind
+
+    offered = metadata.entry_points(group=GROUP)
     return sorted(offered, key=lambda one: (one.name, one.value))
 
 
@@ -288,7 +292,7 @@ def kinds() -> Mapping[str, OperatorKind]:
     return found
 
 
-def _unusable(point: importlib.metadata.EntryPoint, why: str) -> EnvironmentMissing:
+def _unusable(point: EntryPoint, why: str) -> EnvironmentMissing:
     package = point.dist.name if point.dist is not None else "an installed package"
     return EnvironmentMissing(
         f"operator {point.name!r} of {package} ({point.value}) cannot be used: {why}; "
