@@ -60,7 +60,7 @@ def name(value: object) -> str:
 @pytest.mark.parametrize(("page", "text"), cases("python"), ids=name)
 def test_python_runs(page: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    program = compile(text, str(page), "exec")
+    program = compile(text, str(page), "exec", dont_inherit=True)
     if re.search(r"^(import|from) ", text, re.MULTILINE):
         exec(program, {"__name__": "docs"})
 

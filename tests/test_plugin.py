@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.model.operator_kinds import kinds
 from headway.schedule.online import EVERY
 from headway.sources.recordings import FORMATS
 
@@ -58,10 +59,11 @@ def passed(installed: Path, *arguments: str | Path) -> int:
 def test_without_it_nothing_knows_of_it() -> None:
     assert "shortest-first" not in EVERY.names
     assert "roslines" not in FORMATS.names
+    assert "deadband" not in kinds()
 
 
 def test_its_own_tests_pass(installed: Path) -> None:
-    assert passed(installed, PLUGIN / "tests") >= 7
+    assert passed(installed, PLUGIN / "tests") >= 9
 
 
 def test_the_contract_suite_picks_up_its_policy(installed: Path) -> None:
@@ -71,6 +73,10 @@ def test_the_contract_suite_picks_up_its_policy(installed: Path) -> None:
 
 def test_the_contract_suite_picks_up_its_format(installed: Path) -> None:
     assert passed(installed, "tests/contract/test_formats.py", "-k", "roslines") == 3
+
+
+def test_the_contract_suite_picks_up_its_operator(installed: Path) -> None:
+    assert passed(installed, "tests/contract/test_every_kind.py", "-k", "deadband") >= 6
 
 
 def test_its_page_shows_what_happens(installed: Path, tmp_path: Path) -> None:
@@ -96,3 +102,33 @@ def test_both_engines_read_its_files(installed: Path) -> None:
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "75" in ran.stdout
+
+
+def test_a_broken_package_is_named_and_harms_nobody(tmp_path: Path) -> None:
+    info = tmp_path / "half_done-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: half-done\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[headway.policies]\nhalf = no_such_module:Half\ns-edf = no_such_module:Mine\n"
+    )
+    listed = python(tmp_path, "-m", "headway.cli", "policies")
+    assert listed.returncode == 0
+    assert "least-laxity" in listed.stdout
+    told = " ".join(listed.stderr.split())
+    assert "the policy 's-edf' is Headway's own; the entry of the package half-done" in told
+    assert "the policy 'half' of the package half-done cannot be loaded: ModuleNotFound" in told
+    run = ("run", "examples/hello/query.yaml", "--engine", "vehicle", "--input",
+           "examples/hello/recording", "--output", tmp_path / "out", "--policy")  # fmt: skip
+    assert python(tmp_path, "-m", "headway.cli", *run, "s-edf").returncode == 0
+    refused = python(tmp_path, "-m", "headway.cli", *run, "half", "--force")
+    assert refused.returncode == 2
+    assert "correct or uninstall half-done, or choose another policy" in refused.stderr
+
+
+def test_the_documentation_shows_its_files() -> None:
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```(?:python|toml)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    files = [*(PLUGIN / "src").rglob("*.py"), PLUGIN / "pyproject.toml"]
+    written = [path.read_text(encoding="utf-8") for path in files]
+    of_the_plugin = [text for text in shown if any(text.strip() in whole for whole in written)]
+    assert len(of_the_plugin) == 4, "the entry points, the policy, the format, the operator"

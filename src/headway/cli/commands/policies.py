@@ -7,15 +7,17 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.terminal import show, table, write
+from headway.cli.terminal import show, table, write, write_problem
 from headway.report.plan.plan_tables import Table
-from headway.schedule.online import OVERLOAD_POLICIES, POLICIES
+from headway.schedule.online import EVERY, OVERLOAD_POLICIES, POLICIES
 
 
 def policies(
     json: Annotated[bool, typer.Option("--json", help="print them as JSON, for programs")] = False,
 ) -> None:
     """List the scheduling policies of the vehicle engine, and the papers they are from.
+
+    Installed packages add policies; one that cannot be used is told of.
 
     All run in virtual time with `headway run --engine vehicle --policy NAME`, those for overload
     also on task sets with `headway loadtest`. Those that reserve processor time (er-edf, rop-edf,
@@ -35,3 +37,5 @@ def policies(
         title = "Policies for overload"
         shown = Table(title="Policies", headers=headers, rows=rows)
         show([table(shown), table(Table(title=title, headers=headers, rows=more))])
+    for refused in EVERY.refused().values():
+        write_problem(f"warning: {refused}")
