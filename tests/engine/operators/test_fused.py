@@ -30,7 +30,7 @@ def all_forms(fused: Fused, rows: list[Row]) -> list[tuple[Row | None, int]]:
     results = [row for row, _ in counted]
     assert [fused.run(row) for row in rows] == results
     assert [fused(row) for row in rows] == results
-    assert fused.batch(rows) == [row for row in results if row is not None]
+    assert fused.tally(rows)[0] == [row for row in results if row is not None]
     return counted
 
 
@@ -62,7 +62,7 @@ def test_filters_alone_give_the_same_row_object() -> None:
     fused = fuse([where("f", "car", "gear = 1")], {"car": CAR})
     row = (1, 2.0, 1)
     assert fused.run(row) is row
-    assert fused.batch([row])[0] is row
+    assert fused.tally([row])[0][0] is row
 
 
 def test_a_union_alone_passes_everything() -> None:
@@ -124,7 +124,7 @@ def test_a_function_that_returns_the_wrong_type_fails_the_same_way() -> None:
     call = PythonCall("math:sqrt", ("speed",), DataType.INT)
     step = Map(name="m", inputs=one_input("car"), columns=(Column("x", call),))
     fused = fuse([step], {"car": CAR})
-    assert fused.batch([(1, 4.0, 1)]) == []
+    assert fused.tally([(1, 4.0, 1)])[0] == []
     (dropped,) = fused.take_side()
     assert dropped.reason == (
         "operator 'm': math:sqrt declares int; got float 2.0; got row (1, 4.0, 1)"
@@ -174,4 +174,4 @@ def test_fusing_changes_nothing(steps: list[tuple[str, Any]], rows: list[Row]) -
         expected.append((current, ran))
     assert json.dumps([fused.count(row) for row in rows]) == json.dumps(expected)
     passed = [row for row, _ in expected if row is not None]
-    assert json.dumps(fused.batch(rows)) == json.dumps(passed)
+    assert json.dumps(fused.tally(rows)[0]) == json.dumps(passed)

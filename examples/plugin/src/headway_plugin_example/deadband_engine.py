@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headway.engine.operators.operator_base import Key, StatefulOperator, key_function, restored_key
 from headway.model.schema import Schema
-from headway.runtime.operators.base import Row, State, StatefulOperator
-from headway.runtime.operators.keys import Key, key_function, restored_key
+from headway.model.user_operator import Row, State
 
 from headway_plugin_example.deadband import Deadband
 

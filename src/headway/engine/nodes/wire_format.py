@@ -170,7 +170,6 @@ _FORMATS = {
 _TEXT = struct.Struct(">I")
 _HEAD = struct.Struct(">BQ")
 _COUNT = struct.Struct(">H")
-MOST_ROWS = (1 << 16) - 1
 
 
 class Sent(NamedTuple):

@@ -1,11 +1,10 @@
 """Filters, maps and unions that follow each other, as one generated function (AEDSMS section 5.6).
 
-One text is generated and compiled per run of operators, with four forms of the same function:
+One text is generated and compiled per run of operators, with three forms of the same function:
 
 - ``run(row)`` gives the row or None,
 - ``count(row)`` also tells how many operators ran: a filter that drops ends the train early,
-- ``batch(rows)`` is a loop over many rows,
-- ``tally(rows)`` is that loop and also counts, by operator, the rows whose train ended there.
+- ``tally(rows)`` is a loop over many rows, and counts, by operator, those whose train ended there.
 
 A function of the user that raises costs its tuple and nothing else: the tuple goes to the side
 list as FAILED with the operator's name, as that operator got it, and the train ends for it as if
@@ -30,7 +29,7 @@ from headway.model.schema import TIMESTAMP_COLUMN, Schema
 from headway.model.user_operator import Row
 
 StatelessOperator = Filter | Map | Union
-FORMS = ("run", "count", "batch", "tally")
+FORMS = ("run", "count", "tally")
 
 
 def is_stateless(operator: Operator) -> bool:
@@ -55,8 +54,7 @@ class Fused(SideList):
         functions = build(self.source, list(FORMS), {**writer.globals, "fail": self._fail})
         self.run: Callable[[Row], Row | None] = functions[0]
         self.count: Callable[[Row], tuple[Row | None, int]] = functions[1]
-        self.batch: Callable[[Iterable[Row]], list[Row]] = functions[2]
-        self.tally: Callable[[Iterable[Row]], tuple[list[Row], list[int]]] = functions[3]
+        self.tally: Callable[[Iterable[Row]], tuple[list[Row], list[int]]] = functions[2]
 
     def __call__(self, row: Row) -> Row | None:
         return self.run(row)
@@ -115,9 +113,7 @@ class _Writer:
             body.line("except Exception as error:")
             body.line(f"    {give_up}fail({row}, error)")
             return self._finish(form, row, body)
-        tally = form == "tally"
-        if tally:
-            body.line(f"ended = [0] * {len(self.operators)}")
+        body.line(f"ended = [0] * {len(self.operators)}")
         body.line("out = []")
         body.line("append = out.append")
         values = self._unpacked(body)
@@ -132,9 +128,8 @@ class _Writer:
             with body.indented():
                 self._steps(body, form, row, read, marks)
             body.line("except Exception as error:")
-            failing = f"fail({failed}, error)"
-            body.line(f"    ended[{failing} - 1] += 1" if tally else f"    {failing}")
-        body.line("return out, ended" if tally else "return out")
+            body.line(f"    ended[fail({failed}, error) - 1] += 1")
+        body.line("return out, ended")
         return self._finish(form, "rows", body)
 
     def _finish(self, form: str, parameter: str, body: Body) -> str:
@@ -170,7 +165,6 @@ class _Writer:
         stop, give = {
             "run": ("return None", "return {0}"),
             "count": ("return None, {0}", "return {0}, {1}"),
-            "batch": ("continue", "append({0})"),
             "tally": ("ended[{0} - 1] += 1; continue", "append({0})"),
         }[form]
         emitter = Emitter(body, read)

@@ -161,9 +161,6 @@ class JoinOperator(StatefulOperator):
         taken, self._new_timers = self._new_timers, []
         return taken
 
-    def pending_timeouts(self) -> list[Timer]:
-        return [Timer(waiting.at, token) for token, waiting in self._waiting.items()]
-
     def expire(self, token: int, now: int) -> list[Row]:
         waiting = self._waiting.pop(token, None)
         if waiting is None:

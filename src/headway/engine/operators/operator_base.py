@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from headway.errors import DataError, Problem
 from headway.expressions.body import Body, build, define
@@ -81,12 +81,6 @@ class SideList:
         return taken
 
 
-class Stateless(Protocol):
-    """A run of filters, maps and unions in one function; None: a filter let the row not pass."""
-
-    def __call__(self, row: Row, /) -> Row | None: ...
-
-
 class StatefulOperator(SideList, ABC):
     """An operator that remembers rows: join, aggregate, and the class of a user.
 
@@ -121,10 +115,6 @@ class StatefulOperator(SideList, ABC):
 
     def take_timers(self) -> list[Timer]:
         """The timers to start since the last call."""
-        return []
-
-    def pending_timeouts(self) -> list[Timer]:
-        """All timers that still matter, in the order they were started; for a restored operator."""
         return []
 
     def expire(self, token: int, now: int) -> list[Row]:
