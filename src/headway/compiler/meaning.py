@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headway.compiler.compilation import Compilation
-from headway.compiler.passes import FRONT_END, PASSES, plan_of
+from headway.compiler.front_end import FRONT_END
+from headway.compiler.passes import PASSES, plan_of
 from headway.model.graph import graph_of
 from headway.model.plan import ONLY_NODE, Plan
 from headway.model.vehicle import Node, Vehicle

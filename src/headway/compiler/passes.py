@@ -30,9 +30,6 @@ PASSES: tuple[Pass, ...] = (
     advise,  # whom to blame and what would help
 )
 
-FRONT_END: tuple[Pass, ...] = (check, expand, infer)
-"""What ``headway check`` runs: everything that needs no vehicle."""
-
 
 def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
     """Compiles a query for a vehicle.
@@ -47,16 +44,6 @@ def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
     for run_pass in PASSES:
         compilation = run_pass(compilation)
     return plan_of(compilation)
-
-
-def check_query(query: Query) -> Compilation:
-    """Checks a query alone: structure, components, types."""
-    compilation = Compilation(
-        query=query, vehicle=Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)), timed=False
-    )
-    for run_pass in FRONT_END:
-        compilation = run_pass(compilation)
-    return compilation
 
 
 def plan_of(compilation: Compilation) -> Plan:

@@ -11,8 +11,8 @@ import typer
 from rich.console import RenderableType
 
 from headway.cli.terminal import placed, sentence, show, table, write
-from headway.compiler import check_query
 from headway.compiler.compilation import Compilation
+from headway.compiler.front_end import check_query
 from headway.errors import InputError, Problem
 from headway.files import load_query
 from headway.model.graph import Graph

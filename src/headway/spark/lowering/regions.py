@@ -14,7 +14,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from headway.compiler.compilation import Compilation
-from headway.compiler.passes import FRONT_END, PASSES, plan_of
+from headway.compiler.front_end import FRONT_END
+from headway.compiler.passes import PASSES, plan_of
 from headway.model.expression import PythonCall
 from headway.model.graph import Graph, graph_of
 from headway.model.operators import Aggregate, Fusion, Join, Operator, UserDefined
