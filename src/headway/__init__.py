@@ -40,6 +40,9 @@ if TYPE_CHECKING:
         cost,
         shed,
     )
+    from headway.front_door.compiling import CompiledQuery, compile
+    from headway.front_door.query_result import QueryResult
+    from headway.front_door.running import run
     from headway.model.query import Component, Query
     from headway.model.schema import Schema, schema
     from headway.model.vehicle import Vehicle
@@ -67,11 +70,15 @@ _HOMES = {
         "cost",
         "shed",
     ),
+    "headway.front_door.compiling": ("CompiledQuery", "compile"),
+    "headway.front_door.query_result": ("QueryResult",),
+    "headway.front_door.running": ("run",),
     "headway.model.query": ("Component", "Query"),
     "headway.model.schema": ("Schema", "schema"),
     "headway.model.vehicle": ("Vehicle",),
 }
 __all__ = [
+    "CompiledQuery",
     "Component",
     "ComponentBuilder",
     "HeadwayError",
@@ -82,11 +89,13 @@ __all__ = [
     "Problem",
     "Query",
     "QueryBuilder",
+    "QueryResult",
     "Schema",
     "Stream",
     "Vehicle",
     "VehicleBuilder",
     "call",
+    "compile",
     "component",
     "cost",
     "load_query",
@@ -94,6 +103,7 @@ __all__ = [
     "parse_query",
     "parse_vehicle",
     "query_to_yaml",
+    "run",
     "schema",
     "shed",
     "testing",

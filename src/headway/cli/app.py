@@ -65,7 +65,7 @@ app = typer.Typer(
     name="headway",
     cls=CommandGroup,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["--help", "-h"]},
     **PLAIN,
 )
 

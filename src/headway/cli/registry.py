@@ -139,7 +139,7 @@ def _summary(entry: EntryPoint, place: str) -> str:
     module, _, function = place.partition(":")
     found = _documented(module, function)
     if not found and entry.dist is not None:
-        found = str(entry.dist.metadata.get("Summary") or f"From the package {entry.dist.name}.")
+        found = str(entry.dist.metadata.json.get("summary", f"From the package {entry.dist.name}."))
     return first_sentence(found)
 
 

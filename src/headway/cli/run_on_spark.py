@@ -18,9 +18,10 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from headway.cli.runnable_plan import RunnablePlan, runnable_plan
+from headway.cli.runnable_plan import runnable_plan
 from headway.cli.terminal import ExitCode, heading, sentence, show, table, write
 from headway.errors import InputError, Problem
+from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.plan import Plan
 from headway.report.plan.plan_tables import NONE, Table
 from headway.report.tables import spark_tables

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from headway.errors import (
-    FileError,
-    HeadwayError,
-    InputError,
-    Place,
-    PlacementError,
-    Problem,
-    VehicleError,
-)
+from headway.errors import FileError, HeadwayError, InputError, Place, Problem
 from headway.report.svg import plain
 
 # Every command passes through here, `--help` too: what draws tables and bars is imported by the
@@ -32,7 +24,6 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    from headway.files import LoadedQuery, LoadedVehicle
     from headway.report.plan.plan_tables import Table
 
 
@@ -170,29 +161,6 @@ def _stop_writing() -> None:
     """Keeps the interpreter from complaining when it flushes to nobody at its end."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# ---------------------------------------------------------------- problems and their places
-
-VEHICLE_PARTS = frozenset({"nodes", "buses", "gateways", "links", "sensors", "pins"})
-"""What stands at the top of a vehicle file; nothing in a query file bears these names."""
-
-
-@contextmanager
-def placed(query: LoadedQuery, vehicle: LoadedVehicle | None = None) -> Iterator[None]:
-    """Problems raised inside get their place in the query, its libraries or the vehicle."""
-    try:
-        yield
-    except InputError as error:
-        of_vehicle = isinstance(error, VehicleError | PlacementError)
-
-        def place(problem: Problem) -> Problem:
-            part = problem.at.partition(".")[0]
-            in_vehicle = part in VEHICLE_PARTS or (of_vehicle and not part)
-            loaded = vehicle if vehicle is not None and in_vehicle else query
-            return loaded.places.attach_all([problem])[0]
-
-        raise type(error)(place(problem) for problem in error.problems) from None
 
 
 # ---------------------------------------------------------------- progress, on standard error

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         load_vehicle,
         parse_query,
         parse_vehicle,
+        placed,
     )
     from headway.files.source_map import SourceMap
     from headway.files.write import query_to_yaml, vehicle_to_yaml
@@ -36,6 +37,7 @@ __all__ = [
     "network_json_schema",
     "parse_query",
     "parse_vehicle",
+    "placed",
     "query_json_schema",
     "query_to_yaml",
     "vehicle_json_schema",
@@ -54,6 +56,7 @@ __getattr__ = fetching(
             "load_vehicle",
             "parse_query",
             "parse_vehicle",
+            "placed",
         ),
         "headway.files.source_map": ("SourceMap",),
         "headway.files.write": ("query_to_yaml", "vehicle_to_yaml"),

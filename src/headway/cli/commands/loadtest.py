@@ -18,7 +18,6 @@ import typer
 from headway.cli.terminal import (
     ExitCode,
     heading,
-    placed,
     progress,
     sentence,
     show,
@@ -45,7 +44,7 @@ from headway.experiments.overload.trials import (
     run_trials,
     to_table,
 )
-from headway.files import load_query, load_vehicle
+from headway.files import load_query, load_vehicle, placed
 from headway.files.taskset_file import is_task_set, load_task_set
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, TaskSet, check_hard_load

@@ -12,7 +12,7 @@ import typer
 from rich.console import RenderableType
 
 from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
-from headway.cli.runnable_plan import RunnablePlan, runnable_plan
+from headway.cli.runnable_plan import runnable_plan
 from headway.cli.terminal import (
     LOCAL,
     ConfOption,
@@ -32,6 +32,7 @@ from headway.cli.terminal import (
     write_problem,
 )
 from headway.errors import InputError, Problem
+from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.quantities import MICROSECOND, milliseconds
 from headway.report.perfetto import PerfettoTrace
 from headway.report.tables import run_tables
