@@ -130,7 +130,7 @@ def plugin_commands() -> Iterator[Command]:
             yield Command(entry.name, _summary(entry, place), place, package)
 
 
-# ------------------------------------------------------------ what a package says of its command
+# ---------------------------------------------------------------- summaries of other packages
 
 
 def _summary(entry: EntryPoint, place: str) -> str:

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from headway.spark.stream.stream_run import StreamRun
 
 
-# ------------------------------------------------------------
-# What Spark is doing, live on standard error, if that is a terminal.
+# ---------------------------------------------------------------- progress, live on standard error
 
 EVERY_S = 0.5
 OnOutput = Callable[[str], None]
@@ -119,9 +118,7 @@ def _live(line: Callable[[], Any], *, shown: bool) -> Iterator[None]:
             watcher.join()
 
 
-# ------------------------------------------------------------
-# ``headway run --engine spark``: what the options make of Spark, and what is shown.
-
+# ---------------------------------------------------------------- options, and what is shown
 
 POLICIES = ("edf", "fifo")
 CONSOLE = "console"

@@ -153,7 +153,7 @@ def _output(name: str, form: OutputForm) -> Output:
     )
 
 
-# ------------------------------------------------------------ problems and their places
+# ---------------------------------------------------------------- problems and their places
 
 VEHICLE_PARTS = frozenset({"nodes", "buses", "gateways", "links", "sensors", "pins"})
 """What stands at the top of a vehicle file; nothing in a query file bears these names."""

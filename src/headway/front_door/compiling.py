@@ -164,7 +164,7 @@ def _vehicle(given: object) -> tuple[LoadedVehicle | None, Vehicle | None]:
     return None, given
 
 
-# ------------------------------------------------------------ options
+# ---------------------------------------------------------------- options
 #
 # The compiler lies below the schedulers and knows nothing of them. So the way to a placement by a
 # static schedule is: compile, schedule the plan's task graph, and compile again with every operator

@@ -131,7 +131,7 @@ def is_spark_frame(given: object) -> bool:
     return type(given).__module__.startswith("pyspark.")
 
 
-# ------------------------------------------------------------ in the engine of the car
+# ---------------------------------------------------------------- in the engine of the car
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,7 +299,7 @@ class _Gathered:
         )
 
 
-# ------------------------------------------------------------ on Spark
+# ---------------------------------------------------------------- on Spark
 
 
 def _run_on_spark(compiled: CompiledQuery, data: Data, session: Any) -> QueryResult:

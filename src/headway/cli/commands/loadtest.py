@@ -62,8 +62,7 @@ from headway.schedule.overload.plan_paths import (
     task_sets_of,
 )
 
-# ------------------------------------------------------------
-# What ``headway loadtest`` is given: task sets, loads, policies, and which trial to draw.
+# ---------------------------------------------------------------- what is given
 
 STEP, MOST_LOAD, MOST_LOADS = 10, 1000, 1000
 LOAD_FORM = "such as 150, 100..200, 100..200:25 or 100,120,160"
@@ -155,8 +154,7 @@ def parse_shown(
     raise InputError(Problem("there is no such trial", got=repr(text), want=want))
 
 
-# ------------------------------------------------------------
-# The trials of ``headway loadtest``: of task sets, node by node, or of paths over nodes.
+# ---------------------------------------------------------------- the trials
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,9 +270,7 @@ class PathTrials(Trials):
         return [(node.task_set, node.record) for node in found.nodes.values()]
 
 
-# ------------------------------------------------------------
-# ``headway loadtest``: how often deadlines are missed when more is asked for than there is.
-
+# ---------------------------------------------------------------- the command
 
 DEFAULT = "op-edf,er-edf,rop-edf-1,rop-edf-2"
 

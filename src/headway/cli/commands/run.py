@@ -46,8 +46,7 @@ from headway.runtime.writing import RunWriter
 from headway.schedule.online import engine_policy_named, policy_named
 from headway.sources.recordings import Contents, scan_recording
 
-# ------------------------------------------------------------
-# What the options of `headway run` make of the engine.
+# ---------------------------------------------------------------- the engine and its options
 
 
 class EngineName(StrEnum):
@@ -149,9 +148,7 @@ class EngineOptions:
         )
 
 
-# ------------------------------------------------------------
-# Which options of `headway run` belong to which engine.
-
+# ---------------------------------------------------------------- options of one engine only
 
 VEHICLE_ONLY = frozenset({"clock", "zero_cost", "cores", "batching", "speed", "trace"})
 SPARK_ONLY = frozenset(
@@ -203,9 +200,7 @@ def _typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-# ------------------------------------------------------------
-# ``headway run --engine vehicle``: a recording through the engine of the car.
-
+# ---------------------------------------------------------------- --engine vehicle
 
 PERFETTO = "trace.perfetto.json"
 
@@ -300,8 +295,7 @@ def _explained(
     yield f"wrote {output}"
 
 
-# ------------------------------------------------------------
-# ``headway run``: a query over a recording or a stream, on Spark or in the vehicle engine.
+# ---------------------------------------------------------------- the command
 
 
 def run(
