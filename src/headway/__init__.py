@@ -111,7 +111,8 @@ __all__ = [
 ]
 
 
-__getattr__ = fetching(__name__, _HOMES)
+if not TYPE_CHECKING:  # a type checker would take every name for known
+    __getattr__ = fetching(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,8 @@ A package that shows names of its modules imports all of them at once, whoever n
     if TYPE_CHECKING:                                   # what people and type checkers read
         from headway.files.load import load_query
 
-    __getattr__ = fetching(__name__, {"headway.files.load": ["load_query"]})
+    if not TYPE_CHECKING:
+        __getattr__ = fetching(__name__, {"headway.files.load": ["load_query"]})
 """
 
 from __future__ import annotations

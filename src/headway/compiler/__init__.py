@@ -12,4 +12,5 @@ if TYPE_CHECKING:
 __all__ = ["PASSES", "compile_query"]
 
 # Checking a query alone (:mod:`headway.compiler.front_end`) needs no numerics.
-__getattr__ = fetching(__name__, {"headway.compiler.passes": __all__})
+if not TYPE_CHECKING:  # a type checker would take every name for known
+    __getattr__ = fetching(__name__, {"headway.compiler.passes": __all__})

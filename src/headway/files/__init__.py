@@ -45,20 +45,23 @@ __all__ = [
 ]
 
 # Reading a query needs none of what task graphs and JSON Schemas need.
-__getattr__ = fetching(
-    __name__,
-    {
-        "headway.files.json_schema": (name for name in __all__ if name.endswith("_json_schema")),
-        "headway.files.load": (
-            "LoadedQuery",
-            "LoadedVehicle",
-            "load_query",
-            "load_vehicle",
-            "parse_query",
-            "parse_vehicle",
-            "placed",
-        ),
-        "headway.files.source_map": ("SourceMap",),
-        "headway.files.write": ("query_to_yaml", "vehicle_to_yaml"),
-    },
-)
+if not TYPE_CHECKING:  # a type checker would take every name for known
+    __getattr__ = fetching(
+        __name__,
+        {
+            "headway.files.json_schema": (
+                name for name in __all__ if name.endswith("_json_schema")
+            ),
+            "headway.files.load": (
+                "LoadedQuery",
+                "LoadedVehicle",
+                "load_query",
+                "load_vehicle",
+                "parse_query",
+                "parse_vehicle",
+                "placed",
+            ),
+            "headway.files.source_map": ("SourceMap",),
+            "headway.files.write": ("query_to_yaml", "vehicle_to_yaml"),
+        },
+    )
