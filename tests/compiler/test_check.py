@@ -8,7 +8,8 @@ import pytest
 from tests.compiler.build import VALUE, identity, query_of, source
 
 from headway.compiler.check_query import query_problems
-from headway.compiler.passes import check_query, compile_query
+from headway.compiler.front_end import check_query
+from headway.compiler.passes import compile_query
 from headway.errors import QueryError, VehicleError
 from headway.model.expression import Sql
 from headway.model.operators import Input, Join, Map, Union

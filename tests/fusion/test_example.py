@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.fusion.support import run
 
-from headway.compiler.passes import check_query
+from headway.compiler.front_end import check_query
 from headway.files.load_queries import load_query
 from headway.fusion.operator import SensorFusion
 from headway.fusion.own_vehicle import OwnVehicleFusion

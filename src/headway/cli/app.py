@@ -1,30 +1,92 @@
-"""The typer application: all commands, each guarded, and what stands above them."""
+"""The typer application: all commands, each loaded when it is used, and what stands above them."""
 
 from __future__ import annotations
 
+import gc
 import sys
-from importlib.metadata import version
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from headway.cli.commands import COMMANDS
-from headway.cli.terminal import ExitCode, guarded, write
+from headway.cli.registry import COMMANDS, Command, plugin_commands
+from headway.cli.terminal import ExitCode, guard, guarded, write
 
 # Plain help and errors: one line a problem, and the same in a terminal and in a log.
+PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
+
+
+class UnloadedCommand(TyperCommand):
+    """Stands for a command in lists; parsing its arguments loads it.
+
+    Which click the contexts are of, typer's own or another, depends on typer's version: hence
+    ``Any``."""
+
+    def __init__(self, described: Command) -> None:
+        super().__init__(described.name, short_help=described.summary, rich_markup_mode=None)
+        self.described = described
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        """The loaded command's: from here on nothing sees this one any more."""
+        with guard(), _without_collecting():
+            function = self.described.load()
+        alone = typer.Typer(add_completion=False, **PLAIN)
+        alone.command(name=self.described.name)(guarded(function))
+        loaded: Any = typer.main.get_command(alone)
+        return loaded.make_context(info_name, args, parent=parent, **extra)
+
+
+class CommandGroup(TyperGroup):
+    """Headway's own commands; those of other packages are looked for where one is missing, and
+    where all are listed."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._complete = False
+        for described in COMMANDS:
+            self.add_command(UnloadedCommand(described))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._add_plugins()
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self._add_plugins()
+        return self.commands.get(cmd_name)
+
+    def _add_plugins(self) -> None:
+        if not self._complete:
+            self._complete = True
+            for described in plugin_commands():
+                self.add_command(UnloadedCommand(described))
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Imports make many objects and no garbage: looking for some takes a tenth of their time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 app = typer.Typer(
     name="headway",
+    cls=CommandGroup,
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    **PLAIN,
 )
-for _name, _command in COMMANDS.items():
-    app.command(name=_name)(guarded(_command))
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         write(f"headway {version('headway')}\n")
         raise typer.Exit
 

@@ -18,10 +18,11 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from headway.cli.runnable_plan import RunnablePlan, runnable_plan
+from headway.cli.runnable_plan import runnable_plan
 from headway.cli.terminal import ExitCode, heading, sentence, show, table, write
 from headway.engine.run_folder import RunFolder, write_summary
 from headway.errors import InputError, Problem
+from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.plan import Plan
 from headway.report.plan.plan_tables import NONE, Table
 from headway.report.tables import run_tables
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
     from headway.spark.stream.stream_run import StreamRun
 
 
-# ------------------------------------------------------------
-# What Spark is doing, live on standard error, if that is a terminal.
+# ---------------------------------------------------------------- progress, live on standard error
 
 EVERY_S = 0.5
 OnOutput = Callable[[str], None]
@@ -117,9 +117,7 @@ def _live(line: Callable[[], Any], *, shown: bool) -> Iterator[None]:
             watcher.join()
 
 
-# ------------------------------------------------------------
-# ``headway run --engine spark``: what the options make of Spark, and what is shown.
-
+# ---------------------------------------------------------------- options, and what is shown
 
 POLICIES = ("edf", "fifo")
 CONSOLE = "console"

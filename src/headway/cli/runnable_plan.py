@@ -1,78 +1,32 @@
-"""From what is named on the command line to a plan that can be run, and what its costs are."""
+"""From what is named on the command line to a plan that can be run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from headway.cli.terminal import placed
-from headway.compiler import compile_query
-from headway.compiler.meaning import on_one_node
-from headway.compiler.read_plan import read_plan
 from headway.errors import FileError, Place, Problem
-from headway.files import load_query, load_vehicle
-from headway.files.yaml_tree import read_text
-from headway.model.plan import Plan
+from headway.front_door.compiling import compile
+from headway.front_door.runnable_plan import RunnablePlan, load_plan, runnable
 
 PLAN_SUFFIX = ".json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunnablePlan:
-    """``charged``: operators take their declared costs; otherwise none takes any time."""
-
-    plan: Plan
-    charged: bool
-    note: str = ""
-    """what the user did not ask for but should know"""
-    placing: Callable[[], AbstractContextManager[None]] = nullcontext
-    """gives problems of the query their place in its file"""
+ZERO_COST = "--zero-cost"
 
 
 def runnable_plan(query: Path, vehicle: Path | None, *, zero_cost: bool) -> RunnablePlan:
     """Compiles a query, or reads a plan; without costs there is one node and no network, because
     that is what a query means."""
-    if query.suffix == PLAN_SUFFIX:
-        return _with_costs(_read_plan(query, vehicle), zero_cost)
-    loaded = load_query(query)
-    loaded_vehicle = load_vehicle(vehicle) if vehicle is not None else None
-
-    def placing() -> AbstractContextManager[None]:
-        return placed(loaded, loaded_vehicle)
-
-    with placing():
-        plan = compile_query(loaded.query, loaded_vehicle.vehicle if loaded_vehicle else None)
-    return replace(_with_costs(plan, zero_cost), placing=placing)
-
-
-def _with_costs(plan: Plan, zero_cost: bool) -> RunnablePlan:
-    if zero_cost:
-        return RunnablePlan(plan=on_one_node(plan), charged=False)
-    if plan.verdict is not None:
-        return RunnablePlan(plan=plan, charged=True)
-    free = [operator.name for operator in plan.query.operators if operator.cost is None]
-    if free:
-        note = f"no vehicle, and no cost for {_some(free)}: operators take no time"
-        return RunnablePlan(plan=plan, charged=False, note=note)
-    note = "no vehicle: declared costs on one node of rate 1 (--zero-cost: none)"
-    return RunnablePlan(plan=plan, charged=True, note=note)
-
-
-def _read_plan(path: Path, vehicle: Path | None) -> Plan:
+    if query.suffix != PLAN_SUFFIX:
+        compiled = compile(query, vehicle)
+        prepared = runnable(compiled.plan, zero_cost=zero_cost, option=ZERO_COST)
+        return replace(prepared, placing=compiled.placing)
     if vehicle is not None:
         raise FileError(
             Problem(
                 "a plan is for a vehicle already",
-                place=Place(str(path)),
+                place=Place(str(query)),
                 got=f"--vehicle {vehicle}",
                 want="leave out --vehicle, or name the query instead of the plan",
             )
         )
-    return read_plan(read_text(path), str(path))
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+    return runnable(load_plan(query), zero_cost=zero_cost, option=ZERO_COST)

@@ -10,37 +10,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich import box
-from rich.console import Console, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table as RichTable
-from rich.text import Text
 
-from headway.errors import (
-    FileError,
-    HeadwayError,
-    InputError,
-    Place,
-    PlacementError,
-    Problem,
-    VehicleError,
-)
-from headway.files import LoadedQuery, LoadedVehicle
-from headway.report.plan.plan_tables import BROKEN, KEPT, Table
+from headway.errors import FileError, HeadwayError, InputError, Place, Problem
 from headway.report.svg import plain
 
-# ------------------------------------------------------------
-# What the exit code of a command means.
+# Every command passes through here, `--help` too: what draws tables and bars is imported by the
+# functions that do.
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    from headway.report.plan.plan_tables import Table
 
 
 class ExitCode(IntEnum):
@@ -57,16 +41,16 @@ class ExitCode(IntEnum):
     """Whoever read the output has gone, as shells count it (``headway … | head``)."""
 
 
-# ------------------------------------------------------------
-# Writing to the terminal: what was asked for on standard output, what is wrong on standard error.
+# ---------------------------------------------------------------- writing to the terminal
 #
-# Colours appear on a terminal only, and never where NO_COLOR is set.
-
+# What was asked for goes to standard output, what is wrong to standard error. Colours appear on a
+# terminal only, and never where NO_COLOR is set.
 
 WIDTH_OF_A_FILE = 200
 """Output that goes to a file or a pipe is not folded at a terminal's width."""
 
-_SIGNS = {KEPT: "green", BROKEN: "bold red"}
+STYLES = {"✓": "green", "✗": "bold red"}
+"""of what is kept and what is broken, by the signs that reports put before it"""
 
 
 def write(text: str) -> None:
@@ -83,6 +67,8 @@ def write_problem(text: str) -> None:
 
 def show(parts: Iterable[RenderableType]) -> None:
     """Tables and lines for people."""
+    from rich.console import Console
+
     folded = sys.stdout.isatty() or "COLUMNS" in os.environ
     console = Console(
         width=None if folded else WIDTH_OF_A_FILE, markup=False, highlight=False, emoji=False
@@ -94,16 +80,24 @@ def show(parts: Iterable[RenderableType]) -> None:
 
 
 def heading(text: str) -> Text:
+    from rich.text import Text
+
     return Text(plain(text), style="bold")
 
 
 def sentence(text: str) -> Text:
     """A line in the colour of the sign it begins with."""
-    return Text(plain(text), style=_SIGNS.get(text[:1], ""))
+    from rich.text import Text
+
+    return Text(plain(text), style=STYLES.get(text[:1], ""))
 
 
 def table(content: Table) -> RichTable:
     """A report's table as rich draws it."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
     drawn = RichTable(
         title=Text(plain(content.title), style="bold"),
         title_justify="left",
@@ -115,39 +109,46 @@ def table(content: Table) -> RichTable:
         right = position in content.numeric
         drawn.add_column(Text(plain(header)), justify="right" if right else "left")
     for row in content.rows:
-        drawn.add_row(*(Text(plain(cell), style=_SIGNS.get(cell, "")) for cell in row))
+        drawn.add_row(*(Text(plain(cell), style=STYLES.get(cell, "")) for cell in row))
     return drawn
 
 
-# ------------------------------------------------------------
-# From an exception to a message on standard error and an exit code: the same for every command.
+# ---------------------------------------------------------------- from an exception to an exit code
+
+
+@contextmanager
+def guard() -> Iterator[None]:
+    """Every way in which a command can fail becomes a message and an exit code, the same for
+    all."""
+    try:
+        yield
+    except InputError as error:
+        for problem in error.problems:
+            write_problem(str(problem))
+        _leave(ExitCode.BAD_INPUT)
+    except HeadwayError as error:
+        write_problem(str(error))
+        _leave(ExitCode.BAD_INPUT)
+    except KeyboardInterrupt:
+        _leave(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        _stop_writing()
+        _leave(ExitCode.NO_READER)
+    except typer.Exit:
+        raise
+    except Exception as error:  # noqa: BLE001 - the last resort: says that it is our fault
+        write_problem(f"headway: this is a bug in Headway, not in your files: {error!r}")
+        sys.stderr.write(traceback.format_exc())
+        _leave(ExitCode.BUG)
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with every way it can fail turned into an exit code."""
+    """The command inside :func:`guard`."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
-        try:
+        with guard():
             command(*arguments, **options)
-        except InputError as error:
-            for problem in error.problems:
-                write_problem(str(problem))
-            _leave(ExitCode.BAD_INPUT)
-        except HeadwayError as error:
-            write_problem(str(error))
-            _leave(ExitCode.BAD_INPUT)
-        except KeyboardInterrupt:
-            _leave(ExitCode.INTERRUPTED)
-        except BrokenPipeError:
-            _stop_writing()
-            _leave(ExitCode.NO_READER)
-        except typer.Exit:
-            raise
-        except Exception as error:  # noqa: BLE001 - the last resort: says that it is our fault
-            write_problem(f"headway: this is a bug in Headway, not in your files: {error!r}")
-            sys.stderr.write(traceback.format_exc())
-            _leave(ExitCode.BUG)
 
     return run
 
@@ -162,34 +163,7 @@ def _stop_writing() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# ------------------------------------------------------------
-# Gives problems of compilation their place in the file they come from.
-
-
-VEHICLE_PARTS = frozenset({"nodes", "buses", "gateways", "links", "sensors", "pins"})
-"""What stands at the top of a vehicle file; nothing in a query file bears these names."""
-
-
-@contextmanager
-def placed(query: LoadedQuery, vehicle: LoadedVehicle | None = None) -> Iterator[None]:
-    """Problems raised inside get their place in the query, its libraries or the vehicle."""
-    try:
-        yield
-    except InputError as error:
-        of_vehicle = isinstance(error, VehicleError | PlacementError)
-
-        def place(problem: Problem) -> Problem:
-            part = problem.at.partition(".")[0]
-            in_vehicle = part in VEHICLE_PARTS or (of_vehicle and not part)
-            loaded = vehicle if vehicle is not None and in_vehicle else query
-            return loaded.places.attach_all([problem])[0]
-
-        raise type(error)(place(problem) for problem in error.problems) from None
-
-
-# ------------------------------------------------------------
-# A progress bar on standard error, if that is a terminal.
-
+# ---------------------------------------------------------------- progress, on standard error
 
 STEP = 256
 """tuples between two looks at the clock"""
@@ -202,10 +176,20 @@ come in pairs"""
 def progress(
     total: int, *, shown: bool, unit: str = "tuples", step: int = STEP
 ) -> Iterator[Callable[[], None]]:
-    """Gives a function to be called for each of ``total`` tuples (or other units)."""
+    """Gives a function to be called for each of ``total`` tuples (or other units); shows a bar
+    where standard error is a terminal."""
     if not shown or not sys.stderr.isatty():
         yield lambda: None
         return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
@@ -231,6 +215,15 @@ def weighted_progress(
     if not shown or not sys.stderr.isatty():
         yield lambda _, __: None
         return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     told = TextColumn("{task.fields[pieces]}")
     columns = (
         BarColumn(),
@@ -252,8 +245,7 @@ def weighted_progress(
         yield advance
 
 
-# ------------------------------------------------------------
-# Files that a command writes.
+# ---------------------------------------------------------------- files that a command writes
 
 
 def write_files(folder: Path, contents: Mapping[str, str]) -> list[Path]:
@@ -282,9 +274,7 @@ def write_bytes(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     return written
 
 
-# ------------------------------------------------------------
-# Options that several commands have, declared once.
-
+# ---------------------------------------------------------------- options of several commands
 
 QueryArgument = Annotated[
     Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")

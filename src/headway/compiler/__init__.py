@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from headway.compiler.passes import PASSES, check_query, compile_query
+from typing import TYPE_CHECKING
 
-__all__ = ["PASSES", "check_query", "compile_query"]
+from headway.lazily import fetching
+
+if TYPE_CHECKING:
+    from headway.compiler.passes import PASSES, compile_query
+
+__all__ = ["PASSES", "compile_query"]
+
+# Checking a query alone (:mod:`headway.compiler.front_end`) needs no numerics.
+if not TYPE_CHECKING:  # a type checker would take every name for known
+    __getattr__ = fetching(__name__, {"headway.compiler.passes": __all__})

@@ -33,9 +33,6 @@ PASSES: tuple[Pass, ...] = (
     advise,  # whom to blame and what would help
 )
 
-FRONT_END: tuple[Pass, ...] = (check, expand, infer)
-"""What ``headway check`` runs: everything that needs no vehicle."""
-
 
 def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
     """Compiles a query for a vehicle.
@@ -68,13 +65,3 @@ def recompile(plan: Plan, query: Query) -> Plan:
     )
     changed = plan_of(deadlines(trains(infer(compilation))))
     return replace(changed, crossings=plan.crossings, static_order=plan.static_order)
-
-
-def check_query(query: Query) -> Compilation:
-    """Checks a query alone: structure, components, types."""
-    compilation = Compilation(
-        query=query, vehicle=Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)), timed=False
-    )
-    for run_pass in FRONT_END:
-        compilation = run_pass(compilation)
-    return compilation

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from headway.errors import FileError, QueryError
+from headway.errors import FileError, InputError, PlacementError, Problem, QueryError, VehicleError
 from headway.files.forms import Schemas, expression_model
 from headway.files.operator_forms import StepForm
 from headway.files.query_form import ComponentForm, Libraries, OutputForm, QueryForm, SourceForm
@@ -173,3 +174,27 @@ def _output(name: str, form: OutputForm) -> Output:
         criticality=Criticality(form.criticality),
         weight=form.weight,
     )
+
+
+# ---------------------------------------------------------------- problems and their places
+
+VEHICLE_PARTS = frozenset({"nodes", "buses", "gateways", "links", "sensors", "pins"})
+"""What stands at the top of a vehicle file; nothing in a query file bears these names."""
+
+
+@contextmanager
+def placed(query: LoadedQuery | None, vehicle: LoadedVehicle | None = None) -> Iterator[None]:
+    """Problems raised inside get their place in the query, its libraries or the vehicle, as far as
+    these were read from files."""
+    try:
+        yield
+    except InputError as error:
+        of_vehicle = isinstance(error, VehicleError | PlacementError)
+
+        def place(problem: Problem) -> Problem:
+            part = problem.at.partition(".")[0]
+            in_vehicle = part in VEHICLE_PARTS or (of_vehicle and not part)
+            loaded = vehicle if vehicle is not None and in_vehicle else query
+            return problem if loaded is None else loaded.places.attach_all([problem])[0]
+
+        raise type(error)(place(problem) for problem in error.problems) from None

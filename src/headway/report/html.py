@@ -84,6 +84,12 @@ def page(title: str, body: Iterable[str], css: str = "") -> str:
     )
 
 
+def cell(parts: Iterable[str]) -> str:
+    """A piece of a page that is somebody else's, such as a notebook's: it brings no style that
+    could reach beyond it."""
+    return '<div style="overflow-x:auto">\n' + "\n".join(parts) + "\n</div>"
+
+
 def section_table(table: Table) -> str:
     """A table under its title; nothing when it has no rows."""
     if not table.rows:

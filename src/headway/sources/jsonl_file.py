@@ -47,7 +47,7 @@ class JsonLinesFormat(RecordingFormat):
         if first is None:
             return iter(())
         fields = wanted_fields(path, schema, first[1], first[0])
-        return _records(path, chain([first], lines), fields, len(schema.columns))
+        return mapping_records(path, chain([first], lines), fields, len(schema.columns))
 
     def _lines(self, path: Path) -> Iterator[Line]:
         try:
@@ -83,9 +83,10 @@ def _parsed(path: Path, number: int, text: str) -> dict[str, Any]:
     return value
 
 
-def _records(
-    path: Path, lines: Iterator[Line], fields: list[Field], width: int
+def mapping_records(
+    path: Path | str, lines: Iterator[Line], fields: list[Field], width: int
 ) -> Iterator[Record]:
+    """The tuples of numbered mappings, wherever they are from; a key that is missing is NULL."""
     columns = [(field, field.name, CONVERTERS[field.type]) for field in fields]
     names = [field.name for field in fields]
     arrival = names.index(ARRIVAL_COLUMN) if ARRIVAL_COLUMN in names else 0

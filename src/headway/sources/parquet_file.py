@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,6 +22,7 @@ from headway.sources.source_records import (
     unknown_arrival,
     unreadable,
     wanted_fields,
+    wrong_types,
 )
 
 # ---------------------------------------------------------------- reading
@@ -61,19 +62,10 @@ def read_parquet(path: Path, schema: Schema) -> Iterator[Record]:
         raise unreadable(path, error, NOT_PARQUET) from None
     there = {column.name: column.type for column in file.schema_arrow}
     fields = wanted_fields(path, schema, there)
-    wrong = [field for field in fields if not _fits(there[field.name], field.type)]
-    if wrong:
-        raise DataError(
-            Problem(
-                "a column has the wrong type",
-                place=Place(str(path)),
-                at=field.name,
-                got=str(there[field.name]),
-                want=f"want {field.describe()}",
-            )
-            for field in wrong
-        )
-    return _records(path, file, fields, len(schema.columns))
+    if wrong := [field for field in fields if not _fits(there[field.name], field.type)]:
+        raise wrong_types(path, wrong, there)
+    batches = _batches(path, file, [field.name for field in fields])
+    return batch_records(path, batches, fields, len(schema.columns))
 
 
 def _fits(kind: Any, wanted: DataType) -> bool:
@@ -101,12 +93,15 @@ def _fits(kind: Any, wanted: DataType) -> bool:
             return bool(types.is_timestamp(kind)) or kind == pa.int64()
 
 
-def _records(path: Path, file: Any, fields: list[Field], width: int) -> Iterator[Record]:
+def batch_records(
+    path: Path | str, batches: Iterable[Any], fields: list[Field], width: int
+) -> Iterator[Record]:
+    """The tuples of Arrow's record batches; the first ``width`` of the fields are the schema's."""
     names = [field.name for field in fields]
     arrival = names.index(ARRIVAL_COLUMN) if ARRIVAL_COLUMN in names else 0
     vehicle = names.index(VEHICLE_COLUMN) if VEHICLE_COLUMN in names else None
     number = 0
-    for batch in _batches(path, file, names):
+    for batch in batches:
         columns = [_values(path, batch.column(field.name), field) for field in fields]
         rows = zip(*columns[:width], strict=True)
         nobody: list[Any] = [None] * len(batch)
@@ -126,7 +121,7 @@ def _batches(path: Path, file: Any, columns: list[str]) -> Iterator[Any]:
         raise unreadable(path, error, NOT_PARQUET) from None
 
 
-def _values(path: Path, column: Any, field: Field) -> list[Any]:
+def _values(path: Path | str, column: Any, field: Field) -> list[Any]:
     """A column's values as Python's own, times as microseconds."""
     target = ARROW_TYPES[field.type]
     try:

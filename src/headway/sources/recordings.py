@@ -14,12 +14,12 @@ must be in order of arrival; with a vehicle chosen, only that vehicle's tuples m
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from headway.errors import DataError, FileError, Place, Problem
+from headway.errors import DataError, FileError, InputError, Place, Problem
 from headway.extensions import ExtensionObjects
 from headway.model.query import Source
 from headway.model.schema import ARRIVAL_COLUMN, TIMESTAMP_COLUMN, VEHICLE_COLUMN, Schema
@@ -69,13 +69,21 @@ def read_recording(
     once; DataError when one does not have the form its source promises.
     """
     listed = list(sources)
-    streams = [
-        _numbered(place, read_stream(find_file(folder, source.name), source.schema, vehicle))
-        for place, source in enumerate(listed)
-    ]
-    names = [source.name for source in listed]
-    merged = streams[0] if len(streams) == 1 else heapq.merge(*streams)
-    return (RecordedArrival(at, names[place], row, owner) for at, place, _, row, owner in merged)
+    return merged(
+        listed,
+        [read_stream(find_file(folder, source.name), source.schema, vehicle) for source in listed],
+    )
+
+
+def merged(
+    sources: Sequence[Source], streams: Sequence[Iterable[Record]]
+) -> Iterator[RecordedArrival]:
+    """The sources' records, each in order of arrival, as one stream in that order; ties go by the
+    sources' order."""
+    numbered = [_numbered(place, records) for place, records in enumerate(streams)]
+    names = [source.name for source in sources]
+    found = numbered[0] if len(numbered) == 1 else heapq.merge(*numbered)
+    return (RecordedArrival(at, names[place], row, owner) for at, place, _, row, owner in found)
 
 
 def find_file(folder: Path, name: str) -> Path:
@@ -133,7 +141,7 @@ def _ordered(path: Path, records: Iterator[Record]) -> Iterator[Record]:
 _Numbered = tuple[int, int, int, Row, str | None]
 
 
-def _numbered(place: int, records: Iterator[Record]) -> Iterator[_Numbered]:
+def _numbered(place: int, records: Iterable[Record]) -> Iterator[_Numbered]:
     for number, (arrived_at, vehicle, row, _) in enumerate(records):
         yield arrived_at, place, number, row, vehicle
 
@@ -174,11 +182,24 @@ class Contents:
 def scan_recording(folder: Path, sources: Iterable[Source]) -> Contents:
     """Counts a recording's tuples; FileError or DataError when it cannot be run."""
     files = {source.name: (find_file(folder, source.name), source) for source in sources}
-    contents = Contents(dict.fromkeys(files, 0))
+    got = f"only empty files: {', '.join(path.name for path, _ in files.values())}"
+    return count_records(
+        ((name, path, read_file(path, source.schema)) for name, (path, source) in files.items()),
+        FileError(Problem("there is nothing to run", place=Place(str(folder)), got=got)),
+    )
+
+
+def count_records(
+    streams: Iterable[tuple[str, Path | str, Iterable[Record]]], nothing: InputError
+) -> Contents:
+    """Of sources: the name, what messages call it, its tuples. ``nothing`` is raised where there is
+    no tuple, DataError where times or vehicles cannot be."""
+    contents = Contents({})
     begin = FARTHEST
     nameless: Problem | None = None
-    for name, (path, source) in files.items():
-        for record in read_file(path, source.schema):
+    for name, path, records in streams:
+        contents.tuples[name] = 0
+        for record in records:
             begin = min(begin, record.arrived_at)
             _check_times(path, record)
             if record.vehicle is None and nameless is None:
@@ -192,15 +213,14 @@ def scan_recording(folder: Path, sources: Iterable[Source]) -> Contents:
             found = contents.by_vehicle
             found[record.vehicle] = found.get(record.vehicle, 0) + 1
     if not contents.count:
-        got = f"only empty files: {', '.join(path.name for path, _ in files.values())}"
-        raise FileError(Problem("there is nothing to run", place=Place(str(folder)), got=got))
+        raise nothing
     if nameless is not None and len(contents.by_vehicle) > 1:
         raise DataError(nameless)
     contents.begin = begin
     return contents
 
 
-def _check_times(path: Path, record: Record) -> None:
+def _check_times(path: Path | str, record: Record) -> None:
     times = {ARRIVAL_COLUMN: record.arrived_at, TIMESTAMP_COLUMN: record.row[0]}
     for column, time in times.items():
         if time is not None and not -FARTHEST <= time <= FARTHEST:

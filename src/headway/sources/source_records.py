@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -67,9 +67,10 @@ VEHICLE_FIELD = Field(VEHICLE_COLUMN, DataType.STRING)
 
 
 def wanted_fields(
-    path: Path, schema: Schema, there: Collection[str], line: int | None = None
+    path: Path | str, schema: Schema, there: Collection[str], line: int | None = None
 ) -> list[Field]:
     """The columns to read: the schema's, then of arrival and vehicle those that are there.
+    ``path`` is what messages call the file or table.
 
     DataError if one of the schema's is missing.
     """
@@ -94,13 +95,33 @@ def parse_time(text: str) -> int:
         if not -(1 << 63) <= microseconds < 1 << 63:
             raise ValueError
         return microseconds
-    moment = datetime.fromisoformat(text)
+    return microseconds_of(datetime.fromisoformat(text))
+
+
+def microseconds_of(moment: datetime) -> int:
+    """Since the epoch (UTC where it has no zone)."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def bad_value(path: Path, line: int, field: Field, value: object) -> DataError:
+def wrong_types(
+    path: Path | str, fields: Iterable[Field], there: Mapping[str, object]
+) -> DataError:
+    """Columns, by name in ``there``, of types whose values cannot be those of their fields."""
+    return DataError(
+        Problem(
+            "a column has the wrong type",
+            place=Place(str(path)),
+            at=field.name,
+            got=str(there[field.name]),
+            want=f"want {field.describe()}",
+        )
+        for field in fields
+    )
+
+
+def bad_value(path: Path | str, line: int, field: Field, value: object) -> DataError:
     """A cell that is not of its column's type."""
     want = f"want {field.describe()}"
     if field.type is DataType.TIMESTAMP:
@@ -116,7 +137,7 @@ def bad_value(path: Path, line: int, field: Field, value: object) -> DataError:
     )
 
 
-def not_fitting(path: Path, field: Field, error: Exception) -> DataError:
+def not_fitting(path: Path | str, field: Field, error: Exception) -> DataError:
     """A column of an Arrow table with a value that its type cannot hold."""
     return DataError(
         Problem(
@@ -128,7 +149,7 @@ def not_fitting(path: Path, field: Field, error: Exception) -> DataError:
     )
 
 
-def unknown_arrival(path: Path, number: int) -> DataError:
+def unknown_arrival(path: Path | str, number: int) -> DataError:
     """A tuple without a time of arrival has no place in the order."""
     want = f"without the column {ARRIVAL_COLUMN!r} every tuple needs its {TIMESTAMP_COLUMN!r}"
     return DataError(

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import RenderableType
 
-from headway.cli.terminal import placed, sentence, show, table, write
-from headway.compiler import check_query
+from headway.cli.terminal import sentence, show, table, write
 from headway.compiler.compilation import Compilation
+from headway.compiler.front_end import check_query
 from headway.errors import InputError, Problem
-from headway.files import load_query
+from headway.files.load_queries import load_query, placed
 from headway.model.graph import Graph
 from headway.report.plan.plan_tables import KEPT, Table, kind_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def check(

@@ -45,8 +45,7 @@ from headway.report.tables import drive_tables
 from headway.world.drive_recording import record
 from headway.world.drive_scenario import Scenario
 
-# ------------------------------------------------------------
-# What ``headway drive`` is told about our car: policies, radio, load shedder.
+# ---------------------------------------------------------------- our car: policies, radio, shedder
 
 SHED_FORM = "such as 400, or s-edf=400,fifo+=20"
 
@@ -96,9 +95,7 @@ def shed_rates(text: str | None, policies: Sequence[str]) -> dict[str, int]:
     return rates
 
 
-# ------------------------------------------------------------
-# Where ``headway drive`` drives: the papers' grid, or a SUMO scenario.
-
+# ---------------------------------------------------------------- the world: a grid, or SUMO's
 
 SUMO_GRID = "grid"
 SUMO_CARS = 100
@@ -144,8 +141,7 @@ def grid_of(cars: int | None, seed: int) -> Scenario:
     return scenario
 
 
-# ------------------------------------------------------------
-# What ``headway drive`` writes.
+# ---------------------------------------------------------------- what is written
 
 
 def write_rows(folder: RunFolder, found: Sequence[Sequence[Measured]]) -> None:
@@ -185,9 +181,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# ------------------------------------------------------------
-# ``headway drive``: the collision warning in a simulated world, and who gets home.
-
+# ---------------------------------------------------------------- the command
 
 REPLAY = "replay.html"
 

@@ -40,8 +40,7 @@ from headway.schedule.online import policy_named
 from headway.spark.session.spark_session import check_master, owned_session, parse_options
 from headway.spark.spark_results import FleetRun
 
-# ------------------------------------------------------------
-# ``headway fleet --scenario``: vehicles that drive through a simulated city.
+# ---------------------------------------------------------------- --scenario: a simulated city
 
 
 class FleetScenario(StrEnum):
@@ -71,9 +70,7 @@ def scenario_fleet(
     return driven_fleet(plan, grid_of(cars, seed), vehicles)
 
 
-# ------------------------------------------------------------
-# ``headway fleet``: one vehicle engine per vehicle, on Spark.
-
+# ---------------------------------------------------------------- the command
 
 CHART = "fleet.svg"
 

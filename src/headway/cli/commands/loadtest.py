@@ -18,7 +18,6 @@ import typer
 from headway.cli.terminal import (
     ExitCode,
     heading,
-    placed,
     progress,
     sentence,
     show,
@@ -45,7 +44,7 @@ from headway.experiments.overload.trials import (
     run_trials,
     to_table,
 )
-from headway.files import load_query, load_vehicle
+from headway.files import load_query, load_vehicle, placed
 from headway.files.taskset_file import is_task_set, load_task_set
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, TaskSet, check_hard_load
@@ -63,8 +62,7 @@ from headway.schedule.overload.plan_paths import (
     task_sets_of,
 )
 
-# ------------------------------------------------------------
-# What ``headway loadtest`` is given: task sets, loads, policies, and which trial to draw.
+# ---------------------------------------------------------------- what is given
 
 STEP, MOST_LOAD, MOST_LOADS = 10, 1000, 1000
 LOAD_FORM = "such as 150, 100..200, 100..200:25 or 100,120,160"
@@ -156,8 +154,7 @@ def parse_shown(
     raise InputError(Problem("there is no such trial", got=repr(text), want=want))
 
 
-# ------------------------------------------------------------
-# The trials of ``headway loadtest``: of task sets, node by node, or of paths over nodes.
+# ---------------------------------------------------------------- the trials
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,9 +270,7 @@ class PathTrials(Trials):
         return [(node.task_set, node.record) for node in found.nodes.values()]
 
 
-# ------------------------------------------------------------
-# ``headway loadtest``: how often deadlines are missed when more is asked for than there is.
-
+# ---------------------------------------------------------------- the command
 
 DEFAULT = "op-edf,er-edf,rop-edf-1,rop-edf-2"
 

@@ -12,7 +12,7 @@ import typer
 from rich.console import RenderableType
 
 from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
-from headway.cli.runnable_plan import RunnablePlan, runnable_plan
+from headway.cli.runnable_plan import runnable_plan
 from headway.cli.terminal import (
     LOCAL,
     ConfOption,
@@ -39,6 +39,7 @@ from headway.engine.results import Totals, summary_data
 from headway.engine.run_folder import RunFolder
 from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError, Problem
+from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.quantities import MICROSECOND, milliseconds
 from headway.report.perfetto import PerfettoTrace
 from headway.report.tables import run_tables
@@ -46,8 +47,7 @@ from headway.schedule.online import engine_policy_named, policy_named
 from headway.sources.recordings import Contents, scan_recording
 from headway.spark.session.spark_session import parse_options
 
-# ------------------------------------------------------------
-# What the options of `headway run` make of the engine.
+# ---------------------------------------------------------------- the engine and its options
 
 
 class EngineName(StrEnum):
@@ -150,9 +150,7 @@ class EngineOptions:
         )
 
 
-# ------------------------------------------------------------
-# Which options of `headway run` belong to which engine.
-
+# ---------------------------------------------------------------- options of one engine only
 
 VEHICLE_ONLY = frozenset({"clock", "zero_cost", "cores", "batching", "speed", "trace"})
 SPARK_ONLY = frozenset(
@@ -202,9 +200,7 @@ def _typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-# ------------------------------------------------------------
-# ``headway run --engine vehicle``: a recording through the engine of the car.
-
+# ---------------------------------------------------------------- --engine vehicle
 
 PERFETTO = "trace.perfetto.json"
 
@@ -299,8 +295,7 @@ def _explained(
     yield f"wrote {output}"
 
 
-# ------------------------------------------------------------
-# ``headway run``: a query over a recording or a stream, on Spark or in the vehicle engine.
+# ---------------------------------------------------------------- the command
 
 
 def run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import json as json_format
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -48,8 +47,7 @@ from headway.schedule.static.optimal import Effort, Optimal, OptimalResult
 from headway.schedule.static.periodic import ExitAnswer, answers_once, schedule_periodic
 from headway.schedule.static.periods import has_periods
 
-# ------------------------------------------------------------
-# What ``headway schedule`` works on: a graph and a network from files, or both from a plan.
+# ---------------------------------------------------------------- what is given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +110,7 @@ def _plan_in(path: Path) -> Plan | None:
         return None
     text = read_text(path)
     try:
-        content = json.loads(text)
+        content = json_format.loads(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(content, dict) or not {"query", "vehicle"} <= content.keys():
@@ -135,9 +133,7 @@ def _wrong(path: Path, what: str, want: str) -> FileError:
     return FileError(Problem(what, place=Place(str(path), 1, 1), want=want))
 
 
-# ------------------------------------------------------------
-# ``headway schedule``: a task graph on unlike processors and links, by one or more algorithms.
-
+# ---------------------------------------------------------------- the command
 
 DEFAULT = "hvlb-cc-c"
 

@@ -14,12 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import csr_array, vstack
 
 from headway.compiler.placement.placement_problem import (
     Arc,
@@ -27,6 +25,10 @@ from headway.compiler.placement.placement_problem import (
     StreamTraffic,
     Topology,
 )
+
+# scipy takes as long to import as a small query to compile; one that has no choice needs none.
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # --------------------------------------------------------- rows and columns for scipy.optimize.milp
 
@@ -96,6 +98,8 @@ class IntegerProgram:
         self, objective: Mapping[int, float], *, seconds: float, relative_gap: float = 0.0
     ) -> Solution:
         """The least objective found within the time, and how good it is proven to be."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
         matrix, lower, upper = self._matrix()
         found = milp(
             self._costs(objective),
@@ -115,6 +119,9 @@ class IntegerProgram:
 
     def relax(self, objective: Mapping[int, float], *, seconds: float) -> Relaxation | None:
         """The least objective when no column need be a whole number; None when none was found."""
+        from scipy.optimize import linprog
+        from scipy.sparse import vstack
+
         matrix, lower, upper = self._matrix()
         equal = lower == upper
         below, above = ~equal & np.isfinite(upper), ~equal & np.isfinite(lower)
@@ -143,6 +150,8 @@ class IntegerProgram:
         return costs
 
     def _matrix(self) -> tuple[csr_array[np.float64, tuple[int, int]], Values, Values]:
+        from scipy.sparse import csr_array
+
         rows = np.array([row for row, _, _ in self._terms], dtype=np.int64)
         columns = np.array([column for _, column, _ in self._terms], dtype=np.int64)
         factors = np.array([factor for _, _, factor in self._terms], dtype=np.float64)

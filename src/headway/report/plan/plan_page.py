@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from headway.model.plan import Plan, Promise
 from headway.model.quantities import format_duration, milliseconds
-from headway.report.html import escaped, page, section_table, table_html
+from headway.report.html import cell, escaped, page, section_table, table_html
 from headway.report.plan import plan_tables
 from headway.report.plan.plan_picture import plan_svg
 from headway.report.plan.plan_sketch import heading_of, state_of
@@ -136,6 +136,14 @@ def plan_html(plan: Plan) -> str:
         ),
     ]
     return page(heading, sections)
+
+
+def plan_cell(plan: Plan) -> str:
+    """The picture and the table of promises, for a notebook."""
+    parts = [plan_svg(plan), f"<p>{escaped(summary(plan))}</p>"]
+    if (promised := plan_tables.promises(plan)).rows:
+        parts.append(table_html(promised))
+    return cell(parts)
 
 
 def _promises(plan: Plan) -> str:

@@ -134,7 +134,7 @@ def spark_session(
     ``conf`` that can change at run time applied to it. Asking for another master then is refused,
     because Spark would ignore it without a word.
     """
-    _check_packages()
+    check_packages()
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -155,7 +155,7 @@ def owned_session(
     master: str, app_name: str = "headway", conf: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
     """A session for the time of a ``with`` block; one that ran before stays as it is."""
-    _check_packages()
+    check_packages()
     from pyspark.sql import SparkSession
 
     ran_before = SparkSession.getActiveSession() is not None
@@ -233,7 +233,8 @@ def _set_environment(*, local: bool) -> None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
-def _check_packages() -> None:
+def check_packages() -> None:
+    """EnvironmentMissing when something that Spark needs is not installed."""
     missing = [package for module, package in _NEEDED.items() if not _importable(module)]
     if missing:
         raise EnvironmentMissing(
