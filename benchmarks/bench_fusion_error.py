@@ -14,11 +14,17 @@ from pathlib import Path
 
 from recorded_segment import named_or_beside
 
-from headway.experiments.recorded.fusion import arrivals, fused, operator, thinned
-from headway.experiments.recorded.positions import counted, error_lines
-from headway.experiments.recorded.segment import SEGMENT_VARIABLE
 from headway.fusion.state import NORMAL_95
 from headway.sources.comma2k19 import Segment, load_segment
+from headway_studies.beyond.recorded_positions import (
+    arrivals,
+    counted,
+    error_lines,
+    fused,
+    operator,
+    thinned,
+)
+from headway_studies.beyond.recorded_segment import SEGMENT_VARIABLE
 
 
 def coverage(segment: Segment, seed: int) -> float:

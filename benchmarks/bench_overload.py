@@ -12,18 +12,17 @@ import argparse
 from pathlib import Path
 from time import perf_counter, process_time
 
+from headway.experiments.overload import crossing as rop_crossing
 from peers import PeerMissing, ask, one_core, python_of
 
-from headway.experiments.overload import crossing as rop_crossing
-from headway.experiments.overload import hard_tasks as rop_hard_tasks
-from headway.experiments.overload import policies as rop_policies
-from headway.experiments.overload.trials import analyse
 from headway.files import load_query, load_vehicle
 from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
 from headway.model.time import MILLISECOND
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.overload import Happening, Record, Release, simulate
+from headway.schedule.overload.load_trials import load_cells
 from headway.schedule.overload.releases import in_order
+from headway_studies.rop_edf import admission, hard_tasks
 
 LENGTH = 20_000
 """ms"""
@@ -103,18 +102,18 @@ def growth(repeats: int) -> None:
 
 def studies() -> None:
     start, cpu = perf_counter(), process_time()
-    cells = analyse(rop_policies.run())
+    cells = load_cells(admission.run())
     names = list(dict.fromkeys(cell.task for cell in cells))
     print("\n| load | policy | " + " | ".join(names) + " |\n|---|---|" + "---|" * len(names))
-    for load in rop_policies.LEVELS:
-        for policy in rop_policies.POLICIES:
+    for load in admission.LEVELS:
+        for policy in admission.POLICIES:
             row = [c for c in cells if (c.load, c.policy) == (load, policy)]
             shown = " | ".join(f"{100 * c.mean:.1f} ± {100 * c.deviation:.1f}" for c in row)
             print(f"| {load} % | {policy} | {shown} |")
-    ratios = rop_hard_tasks.hard_miss_ratios(rop_hard_tasks.run())
-    levels = rop_hard_tasks.LEVELS
+    ratios = hard_tasks.hard_miss_ratios(hard_tasks.run())
+    levels = hard_tasks.LEVELS
     print("\n| policy | " + " | ".join(f"{n} %" for n in levels) + " |\n|---|" + "---|" * 4)
-    for policy in rop_hard_tasks.POLICIES:
+    for policy in hard_tasks.POLICIES:
         shown = " | ".join(f"{100 * ratios[policy, level]:.2f}" for level in levels)
         print(f"| {policy} | {shown} |")
     print(f"\nboth studies: {process_time() - cpu:.1f} CPU s, {perf_counter() - start:.1f} s")

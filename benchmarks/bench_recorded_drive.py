@@ -15,14 +15,20 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from headway.report.recorded_drive_chart import recorded_drive_svg
 from recorded_segment import named_or_beside
 
 from headway.compile import compile_query
-from headway.experiments.recorded.car_ahead import agreement, car_ahead, radar_alone
-from headway.experiments.recorded.drive import car_ahead_application, drive, recorded
-from headway.experiments.recorded.segment import SEGMENT_VARIABLE
 from headway.model.time import MILLISECOND
-from headway.report.recorded_drive_chart import recorded_drive_svg
+from headway_studies.beyond.recorded_segment import (
+    SEGMENT_VARIABLE,
+    agreement,
+    car_ahead,
+    car_ahead_application,
+    drive,
+    radar_alone,
+    recorded,
+)
 
 TITLE = "A minute behind real cars, through the collision warning"
 

@@ -14,13 +14,11 @@ from time import perf_counter
 
 import numpy as np
 
-from headway.experiments.hvlb import alpha as hvlb_alpha
-from headway.experiments.hvlb import optimum as hvlb_optimum
-from headway.experiments.hvlb.random_graphs import random_graph
-from headway.experiments.hvlb.random_shape import Shape
 from headway.model.static_network import Link, Network, Processor, Switch
 from headway.schedule.static import ALGORITHMS, ExactAlpha, FixedAlpha, GridAlpha, Instance
 from headway.schedule.static.optimal import Effort
+from headway_studies.beyond import exact_alpha, optimum_gap
+from headway_studies.hvlb_cc.random_graphs import Shape, random_graph
 
 
 def four_processors() -> Network:
@@ -73,8 +71,8 @@ def growth(sizes: list[int]) -> None:
 
 
 def alpha(graphs: int) -> None:
-    rows = hvlb_alpha.run(hvlb_alpha.grid(graphs))
-    found = hvlb_alpha.analyse(rows)
+    rows = exact_alpha.run(exact_alpha.grid(graphs))
+    found = exact_alpha.analyse(rows)
     steps = int(GridAlpha().last / GridAlpha().step) + 1
     print(f"\nexact α against {steps} points on {found.graphs} graphs of 10 to 50 tasks")
     print(
@@ -85,7 +83,7 @@ def alpha(graphs: int) -> None:
 
 
 def optimum(graphs: int, seconds: float) -> None:
-    rows = hvlb_optimum.run(hvlb_optimum.grid(graphs), Effort(seconds=seconds, workers=4))
+    rows = optimum_gap.run(optimum_gap.grid(graphs), Effort(seconds=seconds, workers=4))
     proven, longest = sum(row.proven for row in rows), max(row.seconds for row in rows)
     mean = sum(row.seconds for row in rows) / len(rows)
     sound = sum(row.sound for row in rows)
@@ -95,7 +93,7 @@ def optimum(graphs: int, seconds: float) -> None:
     print(f"{mean:.2f} s in the mean, {longest:.2f} s at most")
     counts = f"{'heuristic':>10} {'CCR':>5} {'graphs':>6} {'failed':>6}"
     print(f"{counts} {'mean gap':>9} {'greatest':>9} optimal")
-    for gap in hvlb_optimum.analyse(rows):
+    for gap in optimum_gap.analyse(rows):
         ccr = "all" if gap.ccr is None else f"{gap.ccr:g}"
         print(
             f"{gap.heuristic:>10} {ccr:>5} {gap.graphs:>6} {gap.failures:>6} "

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
 
-from headway.experiments.collision.application import application, plan_for
+from headway.drive.collision_warning import load_collision_warning, plan_for
 from headway.model.time import MICROSECOND
 from headway.runtime.engine import Engine
 from headway.runtime.happenings import Arrival
@@ -38,7 +38,7 @@ def resident_kib() -> int:
 
 def one_rate(rate: int, minutes: float, shed: int) -> dict[str, object]:
     """Drives at one rate; memory in KiB at each tenth."""
-    plan = plan_for(application(), shed)
+    plan = plan_for(load_collision_warning(), shed)
     recording = record(scenario_for_rate(rate))
     offered = offered_rate(recording)
     sums = [sum(offered[at : at + SEGMENT_S]) for at in range(len(offered) - SEGMENT_S)]

@@ -6,31 +6,26 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.browser.conftest import Visitor
-
-from headway.experiments.findings import (
+from headway.report.charts import (
     BarChart,
     Box,
     BoxPlot,
-    Findings,
     Grid,
     LineChart,
-    Place,
+    MapPlace,
     Point,
     Series,
     Span,
     Timeline,
     Track,
     TrackMap,
-    beyond,
-    numbers,
-    stated,
 )
-from headway.experiments.reproduce import Reproduced
-from headway.experiments.run_cells import CellDone
-from headway.experiments.studies import STUDIES
-from headway.experiments.study import Paper
-from headway.report.study_page import study_page
+from tests.browser.conftest import Visitor
+
+from headway_studies.registry import STUDIES
+from headway_studies.report_page import study_page
+from headway_studies.run_studies import CellDone, Reproduced
+from headway_studies.study import Findings, Paper, beyond, numbers, stated
 
 LINES = LineChart(
     title="Figure 1: lines",
@@ -71,10 +66,10 @@ TRACKS = TrackMap(
     tracks=(
         Track(
             name="EDF",
-            places=tuple(Place(x=3 * x, y=0.1, radius=0.5, truth=(3 * x, 0)) for x in range(4)),
+            places=tuple(MapPlace(x=3 * x, y=0.1, radius=0.5, truth=(3 * x, 0)) for x in range(4)),
         ),
-        Track(name="FIFO", places=(Place(x=1, y=-0.4, radius=1.5), Place(x=7, y=0.6))),
-        Track(name="truth", places=(Place(x=0, y=0), Place(x=9, y=0)), true=True),
+        Track(name="FIFO", places=(MapPlace(x=1, y=-0.4, radius=1.5), MapPlace(x=7, y=0.6))),
+        Track(name="truth", places=(MapPlace(x=0, y=0), MapPlace(x=9, y=0)), true=True),
     ),
 )
 GRID = Grid(title="Table 1", headers=("task", "deadline"), rows=(("T1", "30 ms"),))

@@ -6,18 +6,17 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-
-from headway.experiments.findings import Place, Track, TrackMap
 from headway.report.chart_axes import LEFT, TOP, WIDTH
+from headway.report.charts import MapPlace, Track, TrackMap
 from headway.report.track_chart import LEAST_HEIGHT, MOST_HEIGHT, scales, track_map
 
-ALONG = tuple(Place(x=2.0 * n, y=0.1 * n, radius=0.5) for n in range(8))
-UP = tuple(Place(x=-3.0, y=5.0 * n, radius=1.0, truth=(-3.5, 5.0 * n)) for n in range(8))
-ONE = (Place(x=4.0, y=-1.0),)
+ALONG = tuple(MapPlace(x=2.0 * n, y=0.1 * n, radius=0.5) for n in range(8))
+UP = tuple(MapPlace(x=-3.0, y=5.0 * n, radius=1.0, truth=(-3.5, 5.0 * n)) for n in range(8))
+ONE = (MapPlace(x=4.0, y=-1.0),)
 
 
 @pytest.mark.parametrize("places", [ALONG, UP, ONE, ()])
-def test_a_metre_is_as_long_on_both_axes(places: tuple[Place, ...]) -> None:
+def test_a_metre_is_as_long_on_both_axes(places: tuple[MapPlace, ...]) -> None:
     x, y, height = scales(places)
     assert x.at(x.low + 1) - x.at(x.low) == pytest.approx(y.at(y.low) - y.at(y.low + 1))
     assert (x.start, x.end) == (LEFT, LEFT + WIDTH)
@@ -26,7 +25,7 @@ def test_a_metre_is_as_long_on_both_axes(places: tuple[Place, ...]) -> None:
 
 
 @pytest.mark.parametrize("places", [ALONG, UP])
-def test_circles_and_truths_are_inside_the_frame(places: tuple[Place, ...]) -> None:
+def test_circles_and_truths_are_inside_the_frame(places: tuple[MapPlace, ...]) -> None:
     x, y, _ = scales(places)
     for place in places:
         reach = place.radius or 0.0
@@ -42,7 +41,7 @@ def test_circles_are_as_large_as_they_are_told() -> None:
         tracks=(
             Track(name="told", places=ALONG),
             Track(name="no circles", places=ONE),
-            Track(name="truth", places=(Place(x=0, y=0), Place(x=14, y=0.7)), true=True),
+            Track(name="truth", places=(MapPlace(x=0, y=0), MapPlace(x=14, y=0.7)), true=True),
         ),
     )  # fmt: skip
     svg = track_map(drawn)

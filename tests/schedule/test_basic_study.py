@@ -7,18 +7,18 @@ from functools import cache
 import pytest
 from tests.runtime.support import run, slots_of
 
-from headway.experiments.sedf.basic import (
+from headway_studies.s_edf.sedf_basic import (
     OPERATOR_COST,
     TUPLES,
+    BasicTrial,
     Row,
-    Trial,
     analyse,
     arrivals,
     grid,
     prepare,
     to_table,
 )
-from headway.experiments.sedf.basic import run as run_trials
+from headway_studies.s_edf.sedf_basic import run as run_trials
 
 
 @cache
@@ -40,7 +40,7 @@ def ratio(policy: str, given: str, tuples: int, *, batches: bool) -> float:
     [("pcs", "o1 o2 o5 o3 o6 o4"), ("fifo+", "o1 o2 o3 o4 o5 o6"), ("mc+", "o1 o2 o3 o4 o5 o6")],
 )
 def test_static_order(policy: str, order: str) -> None:
-    result = run(prepare(), arrivals(Trial(policy=policy, input="input2", tuples=1)), policy)
+    result = run(prepare(), arrivals(BasicTrial(policy=policy, input="input2", tuples=1)), policy)
     assert [slot.operator for slot in slots_of(result)] == order.split()
 
 
@@ -127,7 +127,7 @@ def test_far_beyond_its_means_s_edf_loses_to_fifo_without_batches() -> None:
     """What the paper does not show: at N = 40 nearly all deadlines are lost, and S-EDF, which runs
     o1 of every tuple first, loses them more evenly. EDF is no policy for overload: hence
     ROP-EDF."""
-    trials = [Trial(policy=policy, input="input1", tuples=40) for policy in ("s-edf", "fifo+")]
+    trials = [BasicTrial(policy=policy, input="input1", tuples=40) for policy in ("s-edf", "fifo+")]
     s_edf, fifo = run_trials(trials)
     assert s_edf.miss_ratio > fifo.miss_ratio > 0.4
 
@@ -135,7 +135,7 @@ def test_far_beyond_its_means_s_edf_loses_to_fifo_without_batches() -> None:
 def test_without_scheduling_costs_trains_gain_nothing() -> None:
     """The difference of figures 9 and 10 is scheduling cost and nothing else."""
     plan = prepare(decision_cost=0, preemption_cost=0)
-    given = arrivals(Trial(policy="", input="input2", tuples=28))
+    given = arrivals(BasicTrial(policy="", input="input2", tuples=28))
     trains, single = (run(plan, given, policy) for policy in ("s-edf", "s-edf-primitive"))
     assert trains.outputs["output1"].completed == single.outputs["output1"].completed
     assert trains.kernel.now == single.kernel.now == 28 * 6 * OPERATOR_COST

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.commands import COMMANDS
+from headway.cli.commands import commands
 from headway.cli.exit_codes import ExitCode
 from headway.cli.failures import guarded
 from headway.cli.screen import write
@@ -21,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _name, _command in COMMANDS.items():
+for _name, _command in commands().items():
     app.command(name=_name)(guarded(_command))
 
 

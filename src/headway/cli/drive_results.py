@@ -9,18 +9,17 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from headway.experiments.collision.application import Application
-from headway.experiments.collision.measured import (
+from headway.drive.collision_warning import QueryInVehicle, Setting
+from headway.drive.trial import run_trial
+from headway.drive.trial_results import (
     LatencyRow,
     Measured,
     MeetingRow,
     TrialRow,
+    World,
+    summaries,
     to_table,
 )
-from headway.experiments.collision.setting import Setting
-from headway.experiments.collision.summaries import summaries
-from headway.experiments.collision.trial import run_trial
-from headway.experiments.collision.trials import World
 from headway.report.drive_replay import replay_of
 from headway.report.replay_page import replay_page
 from headway.runtime.run_folder import RunFolder
@@ -38,7 +37,7 @@ def write_rows(folder: RunFolder, found: Sequence[Sequence[Measured]]) -> None:
         pq.write_table(to_table(rows), folder.part(name))
 
 
-def replay_of_first(app: Application, world: World, settings: Sequence[Setting]) -> str:
+def replay_of_first(app: QueryInVehicle, world: World, settings: Sequence[Setting]) -> str:
     """The first drive again: it is the same to the last bit."""
     recording = record(world, trial=0)
     runs = [run_trial(app, recording, setting) for setting in settings]

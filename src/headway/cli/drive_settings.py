@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
+from headway.drive.collision_warning import Keep, Setting
 from headway.errors import InputError, Problem
-from headway.experiments.collision.application import Keep
-from headway.experiments.collision.setting import Setting
 
 SHED_FORM = "such as 400, or s-edf=400,fifo+=20"
 

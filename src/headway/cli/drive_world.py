@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from headway.drive.trial_results import World
 from headway.errors import InputError, Problem
-from headway.experiments.collision.trials import World
 from headway.world.scenario import Scenario
 
 SUMO_GRID = "grid"

@@ -6,9 +6,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from headway.cli.drive_world import grid_of
+from headway.drive.collision_warning import check_streams
+from headway.drive.driven_fleet import DrivenFleet, driven_fleet
 from headway.errors import InputError, Problem
-from headway.experiments.collision.application import check_streams
-from headway.experiments.collision.fleet import DrivenFleet, driven_fleet
 from headway.model.plan import Plan
 
 

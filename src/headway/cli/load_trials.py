@@ -9,17 +9,20 @@ from typing import Any
 
 from headway.cli.load_inputs import LoadInput, Shown
 from headway.errors import InputError, Problem
-from headway.experiments.overload.paths import (
-    check_policies,
-    draw_path_jobs,
-    run_path_trial,
-    run_path_trials,
-)
-from headway.experiments.overload.trials import Row, generator, record_trial, run_trials
 from headway.model.taskset import FULL, TaskSet
 from headway.report.loadtest_timeline import trial_perfetto, trial_svg
 from headway.schedule.overload import Record
 from headway.schedule.overload.distributed import Path
+from headway.schedule.overload.load_trials import (
+    LoadRow,
+    check_end_to_end_policies,
+    draw_path_jobs,
+    record_load_trial,
+    run_load_trials,
+    run_path_trial,
+    run_path_trials,
+    trial_generator,
+)
 from headway.schedule.overload.plan_paths import at_load
 
 
@@ -40,7 +43,7 @@ class Trials(ABC):
         """Steps of the progress bar."""
 
     @abstractmethod
-    def rows(self, advance: Callable[[], None]) -> list[Row]: ...
+    def rows(self, advance: Callable[[], None]) -> list[LoadRow]: ...
 
     @abstractmethod
     def records(self, shown: Shown) -> list[tuple[TaskSet, Record]]:
@@ -67,10 +70,10 @@ class SetTrials(Trials):
     def count(self) -> int:
         return len(self.given.sets) * len(self.loads) * self.trials
 
-    def rows(self, advance: Callable[[], None]) -> list[Row]:
-        rows: list[Row] = []
+    def rows(self, advance: Callable[[], None]) -> list[LoadRow]:
+        rows: list[LoadRow] = []
         for which, one in enumerate(self.given.sets):
-            found = run_trials(
+            found = run_load_trials(
                 lambda at, _, which=which: self.given.at(which, at),  # type: ignore[misc]
                 loads=self.loads,
                 trials=self.trials,
@@ -88,7 +91,7 @@ class SetTrials(Trials):
         found = []
         for which in range(len(self.given.sets)):
             task_set = self.given.at(which, shown.load)
-            record = record_trial(
+            record = record_load_trial(
                 task_set,
                 load=shown.load,
                 trial=shown.trial,
@@ -108,7 +111,7 @@ class PathTrials(Trials):
         if not self.given.paths:
             want = "name a query and its vehicle, or leave out --end-to-end"
             raise InputError(Problem("a task set has no paths over nodes", want=want))
-        check_policies(self.policies)
+        check_end_to_end_policies(self.policies)
 
     @property
     def count(self) -> int:
@@ -117,7 +120,7 @@ class PathTrials(Trials):
     def _at(self, load: int) -> list[Path]:
         return at_load(self.given.paths, load * FULL // 100)
 
-    def rows(self, advance: Callable[[], None]) -> list[Row]:
+    def rows(self, advance: Callable[[], None]) -> list[LoadRow]:
         return run_path_trials(
             self._at,
             loads=self.loads,
@@ -130,7 +133,7 @@ class PathTrials(Trials):
 
     def records(self, shown: Shown) -> list[tuple[TaskSet, Record]]:
         paths = self._at(shown.load)
-        random = generator(self.seed, shown.load, shown.trial)
+        random = trial_generator(self.seed, shown.load, shown.trial)
         jobs = draw_path_jobs(paths, self.duration, random)
         found = run_path_trial(paths, jobs, shown.policy, self.duration)
         return [(node.task_set, node.record) for node in found.nodes.values()]

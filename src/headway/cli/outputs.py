@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from headway.errors import FileError, Place, Problem
+from headway.cli.screen import write_problem
+from headway.errors import EnvironmentMissing, FileError, Place, Problem
+from headway.report.chart_drawing import chart_files
+from headway.report.charts import Chart
 
 
 def write_files(folder: Path, contents: Mapping[str, str]) -> list[Path]:
@@ -32,3 +35,12 @@ def write_bytes(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
             )
         ) from None
     return written
+
+
+def charts_or_note(name: str, charts: Sequence[Chart], title: str) -> dict[str, str]:
+    """The files of the charts; where nothing is installed that draws them, a note instead."""
+    try:
+        return chart_files(name, charts, title)
+    except EnvironmentMissing as missing:
+        write_problem(f"note: {name}.html and {name}.svg are not written. {missing}")
+        return {}

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
+from headway.drive.driven_fleet import Vehicles
 from headway.errors import FileError, Place, Problem
 from headway.model.plan import Plan
 from headway.model.query import Criticality, Output
@@ -20,7 +21,6 @@ from headway.model.time import MICROSECOND
 from headway.runtime.run_folder import RunFolder
 from headway.runtime.totals import COUNTS
 from headway.runtime.writing import free_name
-from headway.spark.driven import Vehicles
 from headway.spark.failures import translated
 from headway.spark.fleet_outcome import FleetOutput, FleetRun, VehicleOutput
 from headway.spark.lowering.sources import as_source

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from headway.drive.driven_fleet import Met
 from headway.model.query import Source
 from headway.model.time import MICROSECOND, MILLISECOND
 from headway.model.user_operator import Row
 from headway.runtime.engine import RunResult
 from headway.runtime.happenings import Arrival
 from headway.sources.recordings import read_recording
-from headway.spark.driven import Met
 
 PHASE = 50 * MILLISECOND
 JITTER = MILLISECOND

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from headway.drive.driven_fleet import MET_COLUMNS, Vehicles
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN, Schema
@@ -22,7 +23,6 @@ from headway.runtime.engine import Engine, RunResult
 from headway.runtime.happenings import Arrival
 from headway.runtime.totals import COUNTS
 from headway.runtime.writing import trace_table
-from headway.spark.driven import MET_COLUMNS, Vehicles
 from headway.spark.lowering.region import arrivals
 from headway.spark.lowering.types import arrow_types
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 from functools import cache
 from itertools import pairwise
 
-from headway.experiments.overload import hard_tasks as rop_hard_tasks
-from headway.experiments.overload import policies as rop_policies
-from headway.experiments.overload.trials import Cell, Row, analyse
 from headway.model.time import MILLISECOND
 from headway.schedule.online import OVERLOAD_POLICIES
+from headway.schedule.overload.load_trials import LoadCell, LoadRow, load_cells
+from headway_studies.rop_edf import admission, hard_tasks
 
 OVERLOADS = (110, 120, 130)
 LENGTH = 20_000 * MILLISECOND
 
 
 @cache
-def study_1() -> tuple[Row, ...]:
-    return tuple(rop_policies.run(sets=3, duration=LENGTH))
+def study_1() -> tuple[LoadRow, ...]:
+    return tuple(admission.run(sets=3, duration=LENGTH))
 
 
-def cells(policy: str, load: int) -> list[Cell]:
-    return [one for one in analyse(study_1()) if (one.policy, one.load) == (policy, load)]
+def cells(policy: str, load: int) -> list[LoadCell]:
+    return [one for one in load_cells(study_1()) if (one.policy, one.load) == (policy, load)]
 
 
 def test_jobs_are_as_many_as_in_table_2() -> None:
@@ -62,18 +61,18 @@ def test_under_policy_2_shorter_deadlines_miss_more() -> None:
 
 
 def test_study_2_hard_misses_grow_under_er_edf_and_never_occur_under_rop_edf() -> None:
-    rows = rop_hard_tasks.run(sets=8, duration=2_000 * MILLISECOND)
-    ratios = rop_hard_tasks.hard_miss_ratios(rows)
-    er_edf = [ratios["er-edf", level] for level in rop_hard_tasks.LEVELS]
+    rows = hard_tasks.run(sets=8, duration=2_000 * MILLISECOND)
+    ratios = hard_tasks.hard_miss_ratios(rows)
+    er_edf = [ratios["er-edf", level] for level in hard_tasks.LEVELS]
     assert er_edf[0] == 0
     assert all(before < after for before, after in pairwise(er_edf))
     for policy in ("rop-edf-1", "rop-edf-2"):
-        assert [ratios[policy, level] for level in rop_hard_tasks.LEVELS] == [0, 0, 0, 0]
+        assert [ratios[policy, level] for level in hard_tasks.LEVELS] == [0, 0, 0, 0]
 
 
 def test_the_sets_of_study_2_are_as_described() -> None:
     for number in range(20):
-        task_set = rop_hard_tasks.task_set(130, number)
+        task_set = hard_tasks.task_set(130, number)
         assert task_set.requested == 1_300_000
         assert [task.hard for task in task_set.tasks] == [True] * 4 + [False] * 6
         assert [task.sporadic for task in task_set.tasks] == [False] * 9 + [True]

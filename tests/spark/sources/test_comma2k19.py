@@ -12,7 +12,6 @@ from tests.recorded_drive import SEGMENT, needs_the_documented_drive
 
 import headway as hw
 from headway.compile import compile_query
-from headway.experiments.recorded.segment import dbc_of
 from headway.model.plan import Plan
 from headway.model.time import MICROSECOND
 from headway.runtime.engine import Engine
@@ -25,6 +24,7 @@ from headway.sources.recordings import read_recording
 from headway.spark.plan import lower_batch
 from headway.spark.sources.can import register
 from headway.spark.sources.quarantine import Quarantine
+from headway_studies.beyond.recorded_segment import dbc_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

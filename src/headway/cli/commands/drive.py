@@ -16,14 +16,15 @@ from headway.cli.exit_codes import ExitCode
 from headway.cli.progress import progress
 from headway.cli.screen import heading, sentence, show, table, write
 from headway.cli.shared_options import ForceOption, JsonOption
-from headway.experiments.collision.application import Application, Keep, application
-from headway.experiments.collision.measured import (
+from headway.drive.collision_warning import Keep, QueryInVehicle, Setting, load_collision_warning
+from headway.drive.trial_results import (
     Measured,
+    SettingSummary,
+    World,
+    processors,
+    run_trials,
+    summaries,
 )
-from headway.experiments.collision.parallel import processors
-from headway.experiments.collision.setting import Setting
-from headway.experiments.collision.summaries import SettingSummary, summaries
-from headway.experiments.collision.trials import World, run_trials
 from headway.report import drive_tables
 from headway.runtime.run_folder import RunFolder, summary_text
 
@@ -110,7 +111,7 @@ def drive(
     Exit code: 0 some setting saw every car in time, 1 none did, 2 bad input.
     """
     settings = settings_of(policy, v2v, shed, shed_keeps)
-    app = application(query, vehicle)
+    app = load_collision_warning(query, vehicle)
     world = world_of(cars, seed, sumo, routes, duration)
     if out is None:
         found = _run(app, world, settings, trials, workers, None, shown=not json)
@@ -132,7 +133,7 @@ def drive(
 
 
 def _run(
-    app: Application,
+    app: QueryInVehicle,
     world: World,
     settings: Sequence[Setting],
     trials: int,
@@ -152,7 +153,7 @@ def _run(
 
 
 def _explained(
-    results: Sequence[SettingSummary], app: Application, trials: int, out: Path | None
+    results: Sequence[SettingSummary], app: QueryInVehicle, trials: int, out: Path | None
 ) -> Iterator[RenderableType]:
     drives = "one drive" if trials == 1 else f"{trials:,} drives"
     yield heading(f"{app.query.name} on {app.vehicle.name}, {drives}")

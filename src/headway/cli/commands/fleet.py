@@ -11,6 +11,7 @@ from rich.console import RenderableType
 
 from headway.cli.exit_codes import ExitCode
 from headway.cli.fleet_scenario import FleetScenario, scenario_fleet
+from headway.cli.outputs import charts_or_note
 from headway.cli.run_plan import runnable_plan
 from headway.cli.screen import heading, sentence, show, table, write, write_problem
 from headway.cli.shared_options import (
@@ -25,7 +26,7 @@ from headway.cli.shared_options import (
 )
 from headway.errors import FileError, Place, Problem
 from headway.report import fleet_tables
-from headway.report.fleet_chart import fleet_svg
+from headway.report.run_charts import fleet_charts
 from headway.runtime.run_folder import RunFolder
 from headway.schedule.online import policy_named
 from headway.spark.fleet_outcome import FleetRun
@@ -33,7 +34,7 @@ from headway.spark.masters import check_master
 from headway.spark.session import owned_session
 from headway.spark.settings import parse_options
 
-CHART = "fleet.svg"
+CHART = "fleet"
 
 
 def fleet(
@@ -87,8 +88,8 @@ def fleet(
           --vehicle examples/collision_warning/vehicle.yaml --output build/drives
 
     Writes each output of all vehicles as Parquet, the counts of each vehicle (vehicles.parquet), a
-    chart (fleet.svg) and summary.json; of a scenario also who was on collision course with whom
-    (meetings.parquet).
+    chart (fleet.html and fleet.svg) and summary.json; of a scenario also who was on collision
+    course with whom (meetings.parquet).
 
     Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
     """
@@ -114,7 +115,8 @@ def fleet(
                         charged=prepared.charged, vehicles=vehicles, seed=seed, traced=trace,
                     )  # fmt: skip
         title = f"{prepared.plan.query.name}: {run.vehicles:,} vehicles, {policy}"
-        folder.write_text(CHART, fleet_svg(run, title))
+        for name, text in charts_or_note(CHART, fleet_charts(run), title).items():
+            folder.write_text(name, text)
         named: dict[str, Any] = {
             "query": prepared.plan.query.name,
             "vehicle": prepared.plan.vehicle.name,

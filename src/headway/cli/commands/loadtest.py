@@ -13,15 +13,20 @@ import typer
 from headway.cli.exit_codes import ExitCode
 from headway.cli.load_inputs import LOAD_FORM, load_input, parse_loads, parse_shown
 from headway.cli.load_trials import PathTrials, SetTrials, Trials
-from headway.cli.outputs import write_bytes, write_files
+from headway.cli.outputs import charts_or_note, write_bytes, write_files
 from headway.cli.progress import progress
 from headway.cli.screen import heading, sentence, show, table, write
-from headway.experiments.overload.paths import KNOWN
-from headway.experiments.overload.trials import Cell, Row, analyse, to_table
 from headway.model.time import MILLISECOND
-from headway.report.loadtest_chart import misses_svg
 from headway.report.loadtest_tables import misses, plain, verdict
+from headway.report.run_charts import miss_charts
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
+from headway.schedule.overload.load_trials import (
+    END_TO_END_POLICIES,
+    LoadCell,
+    LoadRow,
+    load_cells,
+    load_table,
+)
 
 DEFAULT = "op-edf,er-edf,rop-edf-1,rop-edf-2"
 
@@ -55,7 +60,7 @@ def loadtest(
         typer.Option(
             "--end-to-end",
             help="query: admit jobs on all nodes of their path or on none, messages included "
-            f"(policies {', '.join(KNOWN)})",
+            f"(policies {', '.join(END_TO_END_POLICIES)})",
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="of the drawn jobs")] = 0,
@@ -66,7 +71,8 @@ def loadtest(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="write misses.svg, rows.parquet, timeline.*.json and .svg, summary"
+            metavar="DIR",
+            help="write misses.html and .svg, rows.parquet, timeline.*.json and .svg, summary",
         ),
     ] = None,
     json: Annotated[
@@ -87,7 +93,7 @@ def loadtest(
 
     Exit code: 0 under some policy no hard task missed a deadline, 1 under none, 2 bad input.
     """
-    chosen = policy or (",".join(KNOWN) if end_to_end else DEFAULT)
+    chosen = policy or (",".join(END_TO_END_POLICIES) if end_to_end else DEFAULT)
     policies = list(dict.fromkeys(overload_policy_named(n).name for n in chosen.split(",")))
     loads = parse_loads(load)
     shown = parse_shown(timeline, policies, loads, trials)
@@ -103,7 +109,7 @@ def loadtest(
     )
     with given.placing(), progress(test.count, shown=not json, unit="trials", step=1) as advance:
         rows = test.rows(advance)
-    cells = analyse(rows)
+    cells = load_cells(rows)
     about = {
         "name": given.name,
         "policies": policies,
@@ -115,7 +121,8 @@ def loadtest(
     summary = json_format.dumps(plain(cells, about), indent=1, ensure_ascii=False) + "\n"
     written: list[Path] = []
     if out is not None:
-        texts = {"summary.json": summary, "misses.svg": misses_svg(cells, f"{given.name}: misses")}
+        charts = charts_or_note("misses", miss_charts(cells), f"{given.name}: misses")
+        texts = {"summary.json": summary, **charts}
         with given.placing():
             texts |= test.timelines(shown)
         written = write_files(out, texts)
@@ -130,11 +137,11 @@ def loadtest(
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
 
 
-def _kept(cells: list[Cell], policy: str) -> bool:
+def _kept(cells: list[LoadCell], policy: str) -> bool:
     return all(cell.most == 0 for cell in cells if cell.policy == policy and cell.hard)
 
 
-def _parquet(rows: list[Row]) -> bytes:
+def _parquet(rows: list[LoadRow]) -> bytes:
     buffer = BytesIO()
-    pq.write_table(to_table(rows), buffer)
+    pq.write_table(load_table(rows), buffer)
     return buffer.getvalue()
