@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headway.cli.screen import write_problem
 from headway.errors import EnvironmentMissing, FileError, Place, Problem
-from headway.report.chart_drawing import chart_files
+from headway.report.chart_pages import chart_files
 from headway.report.charts import Chart
 
 

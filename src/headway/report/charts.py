@@ -56,6 +56,8 @@ class BarChart:
     bars: tuple[str, ...]
     values: tuple[tuple[float | None, ...], ...]
     spread: tuple[tuple[tuple[float, float] | None, ...], ...] = ()
+    published: tuple[float | None, ...] = ()
+    """for each group, taken from the paper, drawn over ours"""
     note: str = ""
 
 

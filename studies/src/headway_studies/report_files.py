@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from headway.report.chart_drawing import chart_png
+from headway.report.chart_pages import chart_png
 from headway.report.charts import Chart, Grid
 from headway.report.plan_tables import Table
 from headway.report.words import BROKEN, KEPT, NONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.report.chart_drawing import CHART_CSS, HINT, chart_figure, chart_script
+from headway.report.chart_pages import CHART_CSS, HINT, chart_figure, chart_script
 from headway.report.charts import Grid, Picture
 from headway.report.html import escaped, page
 from headway_studies.report_files import duration, figures, tally

@@ -19,7 +19,7 @@ from headway.cli.outputs import write_bytes, write_files
 from headway.cli.progress import weighted_progress
 from headway.cli.screen import heading, sentence, show, table, write, write_problem
 from headway.errors import EnvironmentMissing
-from headway.report.chart_drawing import check_drawing
+from headway.report.chart_pages import check_drawing
 from headway.spark.masters import check_master, is_local
 from headway.spark.session import owned_session
 from headway.spark.submit import ship

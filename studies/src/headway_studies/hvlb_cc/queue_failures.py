@@ -158,18 +158,16 @@ def _rates(rows: Sequence[Row], family: str) -> Claim:
 
 
 def _chart(rows: Sequence[Row]) -> BarChart:
-    ours = [
-        tuple(100 * _rate(where(rows, family=family), queue) for family in FAMILIES)
-        for queue in QUEUES
-    ]
     return BarChart(
         title="Figure 10: scheduling failure rate",
         y="failed queues, %",
         groups=tuple(QUEUES.values()),
-        bars=("published", *FAMILIES.values()),
+        bars=tuple(FAMILIES.values()),
         values=tuple(
-            (100 * PUBLISHED[queue], *rates) for queue, rates in zip(QUEUES, ours, strict=True)
+            tuple(100 * _rate(where(rows, family=family), queue) for family in FAMILIES)
+            for queue in QUEUES
         ),
+        published=tuple(100 * PUBLISHED[queue] for queue in QUEUES),
     )
 
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.report.charts import Span, Timeline
-
 from headway.model.taskset import FULL, Kind, OverloadTask, Range, TaskSet
 from headway.model.time import MILLISECOND
+from headway.report.charts import Span, Timeline
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload import Happening, Record, Release, simulate
 from headway.schedule.overload.releases import in_order
@@ -212,6 +211,7 @@ def _timeline(rows: Sequence[Row], policy: str) -> Timeline:
         title=f"Figure 5: {POLICIES[policy]}",
         x="time, ms",
         lanes=lanes,
+        until=max(number(row, "end") for row in where(rows, what="run")),
         note=f"Spare: a replenished job while nothing is ready. Rejected: {refused}.",
     )
 
