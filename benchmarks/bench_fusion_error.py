@@ -2,7 +2,7 @@
 
     python benchmarks/bench_fusion_error.py [--every 1] [--seed 1] [--segment DIR]
 
-What is measured: :mod:`headway.experiments.recorded.positions`. ``--every 10`` keeps only every
+What is measured: :mod:`headway_studies.beyond.recorded_positions`. ``--every 10`` keeps only every
 tenth fix, as a common receiver would give them. The segment is found in $HEADWAY_COMMA2K19, else in
 ../shared/data/comma2k19/segment.
 """

@@ -1,6 +1,6 @@
-"""Overload: jobs a second against SimSo, growth with the number of jobs, and the paper's studies.
+"""Overload: jobs a second against SimSo, growth with the number of jobs, and a crowded crossing.
 
-    python benchmarks/bench_overload.py [--studies | --crossing] [--repeats 3]
+    python benchmarks/bench_overload.py [--crossing] [--repeats 3]
 
 SimSo runs the same five periodic tasks under ``EDF_mono`` and every job must end at the same
 millisecond. Both sides are measured without building the model and drawing the jobs.
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 
-from headway.experiments.overload import crossing as rop_crossing
+import crowded_crossing
 from peers import PeerMissing, ask, one_core, python_of
 
 from headway.files import load_query, load_vehicle
@@ -20,9 +20,7 @@ from headway.model.taskset import FULL, Constant, Kind, OverloadTask, TaskSet
 from headway.model.time import MILLISECOND
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.overload import Happening, Record, Release, simulate
-from headway.schedule.overload.load_trials import load_cells
 from headway.schedule.overload.releases import in_order
-from headway_studies.rop_edf import admission, hard_tasks
 
 LENGTH = 20_000
 """ms"""
@@ -100,32 +98,13 @@ def growth(repeats: int) -> None:
         print(f"{policy:<16}" + "".join(f"{cell:>15,.0f}" for cell in cells))
 
 
-def studies() -> None:
-    start, cpu = perf_counter(), process_time()
-    cells = load_cells(admission.run())
-    names = list(dict.fromkeys(cell.task for cell in cells))
-    print("\n| load | policy | " + " | ".join(names) + " |\n|---|---|" + "---|" * len(names))
-    for load in admission.LEVELS:
-        for policy in admission.POLICIES:
-            row = [c for c in cells if (c.load, c.policy) == (load, policy)]
-            shown = " | ".join(f"{100 * c.mean:.1f} ± {100 * c.deviation:.1f}" for c in row)
-            print(f"| {load} % | {policy} | {shown} |")
-    ratios = hard_tasks.hard_miss_ratios(hard_tasks.run())
-    levels = hard_tasks.LEVELS
-    print("\n| policy | " + " | ".join(f"{n} %" for n in levels) + " |\n|---|" + "---|" * 4)
-    for policy in hard_tasks.POLICIES:
-        shown = " | ".join(f"{100 * ratios[policy, level]:.2f}" for level in levels)
-        print(f"| {policy} | {shown} |")
-    print(f"\nboth studies: {process_time() - cpu:.1f} CPU s, {perf_counter() - start:.1f} s")
-
-
 def crossing() -> None:
     """The collision warning at a crowded crossing, in the vehicle engine."""
     study = Path(__file__).parents[1] / "examples" / "collision_warning"
     query = load_query(study / "query.yaml").query
     vehicle = load_vehicle(study / "vehicle_modern.yaml").vehicle
     start = process_time()
-    found = rop_crossing.run(query, vehicle, study / "recording")
+    found = crowded_crossing.run(query, vehicle, study / "recording")
     print("\n| V2V load | policy | output1 | output2 | output3 | traffic | hard rejected "
           "| soft rejected | beyond the rate |\n|" + "---|" * 9)  # fmt: skip
     for one in found:
@@ -140,14 +119,11 @@ def crossing() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", action="store_true", help="the paper's studies, full size")
     parser.add_argument("--crossing", action="store_true", help="a query in the vehicle engine")
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     print(one_core())
-    if given.studies:
-        studies()
-    elif given.crossing:
+    if given.crossing:
         crossing()
     else:
         against_simso(given.repeats)

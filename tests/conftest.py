@@ -11,7 +11,7 @@ from benchmarks.recorded_segment import named_or_beside
 
 from headway.spark.session import local_session
 from headway_studies.beyond.recorded_segment import SEGMENT_VARIABLE
-from tests.experiments.quick_run import QuickRun, shared_run
+from tests.studies.quick_run import QuickRun, shared_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from tests.cli.running import headway
-from tests.experiments.quick_run import COMMAND, KILLED, KILLED_AFTER, QuickRun, cell_files
+from tests.studies.quick_run import COMMAND, KILLED, KILLED_AFTER, QuickRun, cell_files
 
+from headway_studies import run_studies
 from headway_studies.cell_store import CellStore
 from headway_studies.registry import STUDIES
 from headway_studies.run_studies import run_one

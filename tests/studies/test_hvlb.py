@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 import pytest
 
 from headway_studies.beyond import exact_alpha, never_failing
-from headway_studies.hvlb_cc import communication, data_precision, queue_failures, schedule_trials
+from headway_studies.hvlb_cc import communication, data_precision, queue_failures
+from headway_studies.hvlb_cc.schedule_trials import (
+    COMPARED,
+    ScheduleTrial,
+    grid_1,
+    grid_3,
+    run_trial,
+)
+from headway_studies.row_reading import flag, number, text, values, where
 from headway_studies.study import Row
+
+MEASURES = ("makespan", "slr", "speedup", "load_balance")
+
+
+def rows_of(trials: list[ScheduleTrial]) -> list[Row]:
+    return [row for trial in trials for row in run_trial(trial)]
 
 
 def test_load_balance_never_hurts() -> None:
     """HVLB_CC (A) at α = 0 is HSV_CC, so its best is at least as short on every graph."""
-    rows = schedule_trials.run(schedule_trials.grid_1(graphs=2, tasks=(10, 20)))
-    assert len(rows) == 6 * 2 * 2 * 4
-    assert not any(row.failed for row in rows)
-    by_trial = {(row.rates, row.tasks, row.number, row.algorithm): row for row in rows}
-    for (rates, tasks, number, algorithm), row in by_trial.items():
-        if algorithm == "hvlb-cc-a":
-            plain = by_trial[rates, tasks, number, "hsv-cc"]
-            assert row.slr <= plain.slr
-            assert row.speedup >= plain.speedup
-
-
-def test_summaries() -> None:
-    rows = schedule_trials.run(schedule_trials.grid_3(graphs=2, tasks=10)[:4])
-    found = schedule_trials.analyse(rows, "slr")
-    assert {(summary.ccr, summary.algorithm) for summary in found} == {
-        (ccr, name) for ccr in (0.1, 0.5) for name in schedule_trials.COMPARED
+    rows = rows_of(grid_1(graphs=2, tasks=(10, 20)))
+    assert len(rows) == 6 * 2 * 2 * len(COMPARED)
+    assert not any(row["failed"] for row in rows)
+    by_trial = {
+        (row["rates"], row["tasks"], row["number"], text(row, "algorithm")): row for row in rows
     }
-    assert all(summary.lowest <= summary.mean <= summary.highest for summary in found)
+    for (rates, tasks, place, algorithm), row in by_trial.items():
+        if algorithm == "hvlb-cc-a":
+            plain = by_trial[rates, tasks, place, "hsv-cc"]
+            assert number(row, "slr") <= number(plain, "slr")
+            assert number(row, "speedup") >= number(plain, "speedup")
 
 
 def test_no_schedule_is_shorter_than_possible() -> None:
-    rows = schedule_trials.run(schedule_trials.grid_3(graphs=3))
-    rows += schedule_trials.run(schedule_trials.grid_3(graphs=3, most_depth=4))
-    assert all(row.slr >= row.least_slr >= 1 for row in rows)
-    assert any(row.least_slr > 1 for row in rows)
+    rows = rows_of(grid_3(graphs=3)) + rows_of(grid_3(graphs=3, most_depth=4))
+    assert all(number(row, "slr") >= number(row, "least_slr") >= 1 for row in rows)
+    assert any(number(row, "least_slr") > 1 for row in rows)
 
 
 def test_gains_over_hundreds_of_graphs() -> None:
@@ -47,7 +50,7 @@ def test_gains_over_hundreds_of_graphs() -> None:
     rows: list[Row] = [
         {"algorithm": name, "ccr": 1.0, "slr": slr * part, "least_slr": 1.0, "failed": False}
         for part in (1, 1.5)
-        for name in schedule_trials.COMPARED
+        for name in COMPARED
         for slr in lengths.get(name, [2.0] * 100)
     ]
     gains = communication.gains_of(rows, (1.0,))
@@ -58,45 +61,49 @@ def test_gains_over_hundreds_of_graphs() -> None:
 
 def test_a_failure_has_no_numbers() -> None:
     trials = [
-        schedule_trials.ScheduleTrial(
-            tasks=30, ccr=1, rates=(0.67, 0.83, 1.0), number=n, falling=False
-        )
+        ScheduleTrial(tasks=30, ccr=1, rates=(0.67, 0.83, 1.0), number=n, falling=False)
         for n in range(3)
     ]
-    rows = [row for row in schedule_trials.run(trials) if row.algorithm == "hsv-cc"]
-    assert any(row.failed for row in rows)
-    assert all(math.isnan(row.slr) == row.failed for row in rows)
+    rows = where(rows_of(trials), algorithm="hsv-cc")
+    assert any(flag(row, "failed") for row in rows)
+    for row in rows:
+        assert all((row[measure] is None) == row["failed"] for measure in MEASURES)
 
 
 def test_failure_rates_of_the_shallow_family_are_the_published_ones() -> None:
-    rows = queue_failures.run(queue_failures.grid(150))
-    rates = {one.family: one for one in queue_failures.analyse(rows) if one.group == "all"}
-    shallow, deep = rates["shallow"], rates["tgff"]
-    published = queue_failures.PUBLISHED_RATES
-    assert abs(shallow.hsv_cc - published["hsv-cc"]) < 0.12
-    assert abs(shallow.b_depth - published["b-depth"]) < 0.12
-    assert shallow.b_depth2 < 0.02
-    assert deep.hsv_cc > deep.b_depth > deep.b_depth2 > 0.2
+    def rates(family: str) -> dict[str, float]:
+        rows = [queue_failures.run_trial(family, place) for place in range(150)]
+        return {
+            queue: sum(flag(row, queue) for row in rows) / len(rows)
+            for queue in queue_failures.QUEUES
+        }
+
+    shallow, deep, published = rates("shallow"), rates("tgff"), queue_failures.PUBLISHED
+    assert abs(shallow["hsv_cc"] - published["hsv_cc"]) < 0.12
+    assert abs(shallow["b_depth"] - published["b_depth"]) < 0.12
+    assert shallow["b_depth2"] < 0.02
+    assert deep["hsv_cc"] > deep["b_depth"] > deep["b_depth2"] > 0.2
 
 
 def test_holes_and_precision_are_the_published_ones() -> None:
-    rows = data_precision.run(data_precision.grid(algorithms=("hvlb-cc-b",)))
-    assert {(row.task, row.hole) for row in rows} == {("n2", 9.0), ("n5", 5.0)}
-    assert data_precision.analyse(rows) == {("hvlb-cc-b", "n2"): 1.5, ("hvlb-cc-b", "n5"): 1.4}
-    plain = {row.arrival_rate: row.plain for row in rows if row.task == "n2"}
-    assert plain[2.0] == 0.5
-    assert data_precision.RATES[-1] == Fraction(2)
+    rows = data_precision.precision_rows("hvlb-cc-b")
+    assert {(row["task"], row["hole"]) for row in rows} == {("n2", 9.0), ("n5", 5.0)}
+    full = [row for row in rows if number(row, "precise") >= 1]
+    assert max(values(where(full, task="n2"), "arrival_rate")) == 1.5
+    assert max(values(where(full, task="n5"), "arrival_rate")) == 1.4
+    (last,) = where(rows, task="n2", arrival_rate=2.0)
+    assert last["plain"] == 0.5
 
 
 def test_exact_alpha_is_never_worse_than_the_grid() -> None:
-    moments = iter((0.0, 1.0, 1.0, 7.0) * 3)  # the walk takes 1 s, the sweep 6 s
-    rows = [exact_alpha.run_trial(trial, lambda: next(moments)) for trial in exact_alpha.grid(3)]
-    found = exact_alpha.analyse(rows)
-    assert (found.graphs, found.worse) == (3, 0)
-    assert (found.speed_ratio, found.least_speed_ratio) == (6, 6)
+    rows = [exact_alpha.run_trial(trial) for trial in exact_alpha.grid(3)]
+    assert len(rows) == 3
+    assert all(number(row, "exact") <= number(row, "grid") for row in rows)
 
 
 def test_the_queue_that_cannot_fail_is_b_where_b_works() -> None:
-    found = never_failing.analyse(never_failing.run(never_failing.grid(20)))
-    assert found.b_differs == 0
-    assert found.b_failed > 0
+    trials = exact_alpha.grid(20, never_failing.SEED)
+    rows = [never_failing.run_trial(trial) for trial in trials]
+    assert all(row["b"] in (None, row["c"]) for row in rows)
+    assert any(row["b"] is None for row in rows)
+    assert all(number(row, "c") > 0 for row in rows)

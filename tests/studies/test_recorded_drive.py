@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from headway.report.recorded_drive_chart import recorded_drive_svg
 from tests.recorded_drive import SEGMENT, needs_a_drive, needs_the_documented_drive
 
 from headway.model.plan import Plan
@@ -129,5 +128,3 @@ def test_there_is_no_time_to_collision_where_nothing_closes() -> None:
     np.testing.assert_array_equal(one.ttc, [5.0, np.nan, np.nan])
     later = one.at(np.array([0.04, 1.3]))
     np.testing.assert_array_equal(later.distance, [10.0, np.nan])
-    svg = recorded_drive_svg("t", one, one)
-    assert svg.count("<circle") == 3 + 1 + 2  # three distances, one TTC, two legends

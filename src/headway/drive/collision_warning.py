@@ -1,11 +1,10 @@
-"""The application of the study: ``examples/collision_warning``, and the variants that are run.
+"""The query that is tried in traffic, ``examples/collision_warning``: its variants, and how our car
+is equipped.
 
 The query is compiled once, as the files say: placement, trains and deadlines stay the same in all
 runs. A variant changes only how many V2V tuples the load shedder lets in, which ones, and (to see
 how much hangs on an assumption) what a fused item costs. It is not compiled anew, because the
-compiler refuses what the vehicle cannot carry, and the study wants to see just that.
-
-How our car is equipped in a run: the factors of the study.
+compiler refuses what the vehicle cannot carry, and a drive is to show just that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Fleets that drive: every car of a grid, or many seeded variations of ours.
 
 Each vehicle has a world made where its engine runs, so nothing but numbers travels to the tasks.
-
-Vehicles that drive: what a fleet made in Spark tasks must be able to say of each of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +24,9 @@ from headway.world.grid import GridTraffic
 from headway.world.recording import BEGIN, record
 from headway.world.scenario import Scenario
 from headway.world.traffic import Traffic
+
+# ----------------------------------------------------------------
+# Vehicles that drive: what a fleet made in Spark tasks must be able to say of each of its own.
 
 
 class Met(NamedTuple):

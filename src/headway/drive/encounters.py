@@ -4,11 +4,6 @@ A car is *detected* by a tuple of output2 with its id and a time to collision (T
 was left then is measured, not taken from the tuple: the moment of the impact, had nobody braked,
 less the moment at which the tuple came out. Our car stops in 2.8 s from 60 km/h on a dry road
 (AEDSMS section 6.4), so a first detection with less than that left is a crash, and so is none.
-
-Who would hit a car if nobody brakes, for any car of a traffic.
-
-For our own car the traffic says so itself. For others: a car whose way crosses (not one in the same
-street) and whose middle comes within two metres of theirs, which is about the width of a car.
 """
 
 from __future__ import annotations
@@ -21,6 +16,14 @@ from numpy.typing import NDArray
 
 from headway.model.time import MICROSECOND, SECOND
 from headway.world.traffic import Traffic
+
+# ----------------------------------------------------------------
+# Who would hit a car if nobody brakes, for any car of a traffic.
+#
+# For our own car the traffic says so itself. For others: a car whose way crosses (not one in the
+# same street) and whose middle comes within two metres of theirs, which is about the width of a
+# car.
+
 
 NEAR = 2.0
 """metres between the middles of two cars"""

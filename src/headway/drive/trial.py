@@ -1,12 +1,4 @@
-"""One trial: a recorded drive through the engine of our car, and what came of it.
-
-How far off positions are.
-
-The papers do not print at which moment they compare (AEDSMS section 6.5). Here an estimate is
-compared with the truth at the moment it is *about* (what filter and sensors can do) and at the
-moment it *comes out*: as it stands (a car at 60 km/h moves on by 1.7 m in 100 ms, so late is
-wrong), and *carried on* with its own velocity to that moment, as a reader of the output would.
-"""
+"""One trial: a recorded drive through the engine of our car, and what came of it."""
 
 from __future__ import annotations
 
@@ -34,7 +26,16 @@ Times = NDArray[np.int64]
 Metres = NDArray[np.float64]
 TruePlaces = Callable[[Ids, Times], tuple[Metres, Metres]]
 """Where cars were at given times; NaN where they were not there."""
-_US_PER_S = 1e6
+US_PER_S = SECOND // MICROSECOND
+
+
+# ----------------------------------------------------------------
+# How far off positions are.
+#
+# The papers do not print at which moment they compare (AEDSMS section 6.5). Here an estimate is
+# compared with the truth at the moment it is *about* (what filter and sensors can do) and at the
+# moment it *comes out*: as it stands (a car at 60 km/h moves on by 1.7 m in 100 ms, so late is
+# wrong), and *carried on* with its own velocity to that moment, as a reader of the output would.
 
 
 class Moment(StrEnum):
@@ -81,7 +82,7 @@ def errors(estimates: Estimates, places: TruePlaces, moment: Moment) -> Metres:
     x, y = places(estimates.id, at)
     carried = np.zeros(len(at))
     if moment is Moment.CARRIED:
-        carried = (estimates.produced - estimates.about) / _US_PER_S
+        carried = (estimates.produced - estimates.about) / US_PER_S
         dx, dy = estimates.vx * carried, estimates.vy * carried
     else:
         dx = dy = carried
@@ -103,7 +104,6 @@ def summarise(found: Metres) -> ErrorSummary:
     )
 
 
-US_PER_S = SECOND // MICROSECOND
 Column = NDArray[np.float64]
 
 

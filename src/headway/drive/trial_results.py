@@ -1,11 +1,4 @@
-"""Many trials: each drives once through the world and meets every setting with the same drive.
-
-Trials side by side in processes of their own, results in the order of the tasks.
-
-What a trial gave, as tidy rows: one for the trial, one a meeting, one a second of the drive.
-
-Trials of one setting in numbers: what the papers' tables print.
-"""
+"""Many trials: each drives once through the world and meets every setting with the same drive."""
 
 from __future__ import annotations
 
@@ -35,6 +28,10 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
+# ----------------------------------------------------------------
+# Trials side by side in processes of their own, results in the order of the tasks.
+
+
 def processors() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -58,6 +55,10 @@ def in_parallel(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+# ----------------------------------------------------------------
+# What a trial gave, as tidy rows: one for the trial, one a meeting, one a second of the drive.
 
 
 WEIGHTS = {"output1": 1.0, "output2": 1.0, "output3": 0.0}
@@ -250,6 +251,10 @@ def _latency_rows(trial: Trial, number: int) -> Iterator[LatencyRow]:
 def to_table(rows: Sequence[TrialRow | MeetingRow | LatencyRow]) -> pa.Table:
     """The rows as columns, for a file."""
     return pa.Table.from_pylist([asdict(row) for row in rows])
+
+
+# ----------------------------------------------------------------
+# Trials of one setting in numbers: what the papers' tables print.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 Every mark tells its numbers. A click in a legend hides a series or brings it back; dragging moves a
 chart, the wheel with Shift zooms it (without, it scrolls the page), a double click puts it back.
-Whatever is published is drawn over ours, as diamonds with an outline. Colours are those of the configuration
-that a page or picture gives (:mod:`headway.report.chart_pages`); ink is ``currentColor``: that of
-the text around the chart.
+Whatever is published is drawn over ours, as diamonds with an outline. Colours are those of the
+configuration that a page or picture gives (:mod:`headway.report.chart_pages`); ink is
+``currentColor``: that of the text around the chart.
 """
 
 from __future__ import annotations
@@ -207,6 +207,10 @@ def _number(field: str, title: str) -> alt.Tooltip:
     return alt.Tooltip(f"{field}:Q", title=plain(title), format=".4~g")
 
 
+def _spread(low: float | None, high: float | None) -> str:
+    return "none" if low is None or high is None else f"{low:.4g} to {high:.4g}"
+
+
 def _ends(values: Iterable[float]) -> tuple[float, float]:
     known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     return min(known), max(known)
@@ -239,11 +243,12 @@ def _lines(chart: LineChart) -> alt.LayerChart:
     names = _named(chart)
     published = {plain(series.name) for series in chart.series if series.published}
     low, high = _breadth(*_ends(point.x for series in chart.series for point in series.points))
+    has_spread = any(point.low is not None for one in chart.series for point in one.points)
     margin = 0.02 * (high - low)  # markers at the ends are whole
     values = [
         one
         for place, series in enumerate(chart.series)
-        for one in _line_values(chart, series, place, high - low)
+        for one in _line_values(chart, series, place, high - low, spread=has_spread)
     ]
     ends = [chart.limit, *(one[key] for one in values for key in ("y", "low", "high"))]
     across = alt.Scale(domain=[low - margin, high + margin], nice=False, zero=False)
@@ -254,9 +259,8 @@ def _lines(chart: LineChart) -> alt.LayerChart:
         _number("x", chart.x),
         _number("y", chart.y),
     ]
-    has_spread = any(one["low"] is not None for one in values)
     if has_spread:
-        tooltip += [_number("low", "from"), _number("high", "to")]
+        tooltip.append(alt.Tooltip("spread:N", title="spread"))
     shown = _toggle(names)
     base = alt.Chart().transform_filter(shown)
     line = base.mark_line(
@@ -296,7 +300,9 @@ def _lines(chart: LineChart) -> alt.LayerChart:
     return alt.LayerChart(layer=layers, data=_data(values))
 
 
-def _line_values(chart: LineChart, series: Series, place: int, breadth: float) -> Values:
+def _line_values(
+    chart: LineChart, series: Series, place: int, breadth: float, *, spread: bool
+) -> Values:
     """Spreads at one place stand side by side; lines below are wider, so that equal ones show."""
     count = len(chart.series)
     aside = breadth * 4 / WIDTH * (place - (count - 1) / 2)
@@ -307,6 +313,7 @@ def _line_values(chart: LineChart, series: Series, place: int, breadth: float) -
             "y": point.y,
             "low": point.low,
             "high": point.high,
+            "spread": _spread(point.low, point.high) if spread else None,
             "aside": point.x + aside,
             "published": series.published or None,
             "dashed": series.dashed or series.published or None,
@@ -339,7 +346,7 @@ def _bars(chart: BarChart) -> alt.LayerChart:
             low, high = (chart.spread[at][place] if chart.spread else None) or (None, None)
             if value is not None:
                 named = {"series": bars[place], "value": value, "low": low, "high": high}
-                values.append(about | named)
+                values.append(about | named | {"spread": _spread(low, high)})
         if chart.published and chart.published[at] is not None:
             values.append(about | {"series": PUBLISHED, "value": chart.published[at]})
     scale = _domain(one.get(key) for one in values for key in ("value", "low", "high"))
@@ -358,7 +365,7 @@ def _bars(chart: BarChart) -> alt.LayerChart:
         _number("value", chart.y),
     ]
     if chart.spread:
-        tooltip += [_number("low", "from"), _number("high", "to")]
+        tooltip.append(alt.Tooltip("spread:N", title="spread"))
     along: dict[str, Any]
     aside: dict[str, Any]
     spread: dict[str, Any]

@@ -7,6 +7,7 @@ the page: its width, and whether it is light or dark. Printed, it is light.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -48,7 +49,10 @@ def chart_svg(charts: Sequence[Chart], title: str) -> str:
 
     spec = _standing(charts, title)
     svg: str = vl_convert.vegalite_to_svg(spec, vl_version=_version(), config=_config(LIGHT))
-    return svg + "\n"
+    # Clip paths are numbered on and on through a process; equal charts are to be equal files.
+    seen: dict[str, str] = {}
+    named = re.sub(r"\bclip\d+", lambda clip: seen.setdefault(clip[0], f"clip{len(seen)}"), svg)
+    return named + "\n"
 
 
 def chart_png(chart: Chart) -> bytes:
@@ -193,24 +197,47 @@ def _config(colours: Sequence[str]) -> dict[str, Any]:
 
 
 def _standing(charts: Sequence[Chart], title: str) -> dict[str, Any]:
-    """The charts on white with their titles, as wide as they are meant to be."""
-    specs = []
+    """The charts on white with their titles, as wide as they are meant to be; nothing moves."""
+    stills: list[dict[str, Any]] = []
+    datasets: dict[str, Any] = {}
     for chart in charts:
         spec = chart_spec(chart)
-        spec |= {"width": WIDTH, "title": plain(chart.title)}
-        specs.append(spec)
-    if len(specs) == 1:
-        return specs[0] | {"background": "#ffffff", "padding": 10}
-    schema = specs[0].pop("$schema")
-    for spec in specs:
-        spec.pop("$schema", None)
-        spec.pop("autosize", None)
-    return {
+        (columns,) = (one["value"] for one in spec.pop("params") if one["name"] == "columns")
+        datasets |= spec.pop("datasets", {})
+        schema = spec.pop("$schema")
+        still: dict[str, Any] = _still(spec, columns)
+        stills.append(still | {"width": WIDTH, "title": plain(chart.title)})
+    whole = stills[0]
+    if len(stills) > 1:
+        apart = {"color": "independent", "shape": "independent"}
+        for still in stills:
+            del still["autosize"]
+        whole = {
+            "title": plain(title),
+            "vconcat": stills,
+            "resolve": {"legend": apart, "scale": apart},
+        }
+    return whole | {
         "$schema": schema,
-        "title": plain(title),
-        "vconcat": specs,
+        "datasets": datasets,
         "background": "#ffffff",
         "padding": 10,
-        "resolve": {"legend": {"color": "independent", "shape": "independent"},
-                    "scale": {"color": "independent", "shape": "independent"}},
-    }  # fmt: skip
+    }
+
+
+def _still(part: Any, columns: int) -> Any:
+    """A part of a chart without what answers the pointer."""
+    if isinstance(part, list):
+        return [_still(one, columns) for one in part if not _answers(one)]
+    if part == {"expr": "columns"}:
+        return columns
+    if isinstance(part, dict):
+        # Layers are named for the sake of what answers the pointer; data by what they are.
+        named = "name" if "mark" in part else None
+        return {key: _still(one, columns) for key, one in part.items() if key != named}
+    return part
+
+
+def _answers(part: Any) -> bool:
+    """Whether it is the filter of what a legend hides."""
+    return isinstance(part, dict) and isinstance(part.get("filter"), dict)

@@ -23,7 +23,7 @@ from headway.runtime.bundle import Executable, build_executables, write_build
 from headway.runtime.distributed.node_slice import slice_from_json, slice_to_json
 
 ROOT = Path(__file__).parents[3]
-NEVER_CARRIED = ("cli", "report", "spark", "compile", "files", "fluent", "experiments", "traffic")
+NEVER_CARRIED = ("cli", "report", "spark", "compile", "files", "fluent", "drive", "traffic")
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,4 @@
-"""Trials of task sets under overload: the same drawn jobs under every policy, as tidy rows.
-
-Trials of operator paths over several nodes: admission end to end, all nodes or none.
-
-A trial draws jobs of all paths. Under ``rop-edf-1`` a soft job is admitted at its release on every
-node of its path for the windows it needs there, or on none; under ``op-edf`` all are. Then each
-node runs its stages by EDF. A job is late if any of its stages ends after its window.
-"""
+"""Trials of task sets under overload: the same drawn jobs under every policy, as tidy rows."""
 
 from __future__ import annotations
 
@@ -143,6 +136,14 @@ def load_table(rows: Sequence[LoadRow]) -> pa.Table:
     names = [field.name for field in fields(LoadRow)]
     plain = [asdict(row) for row in rows]
     return pa.table({name: [row[name] for row in plain] for name in names})
+
+
+# ----------------------------------------------------------------
+# Trials of operator paths over several nodes: admission end to end, all nodes or none.
+#
+# A trial draws jobs of all paths. Under ``rop-edf-1`` a soft job is admitted at its release on
+# every node of its path for the windows it needs there, or on none; under ``op-edf`` all are. Then
+# each node runs its stages by EDF. A job is late if any of its stages ends after its window.
 
 
 END_TO_END, EVERYBODY = "rop-edf-1", "op-edf"

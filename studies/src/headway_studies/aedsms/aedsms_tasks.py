@@ -1,8 +1,5 @@
 """AEDSMS table 1 and figure 14: the application's tasks, places and relative deadlines; S-EDF table
 2, the same query on one processor.
-
-What the AEDSMS paper prints about the tasks of its application (figures 13 and 14, table 1), and
-the S-EDF paper about the same query on one processor (its table 2).
 """
 
 from __future__ import annotations
@@ -12,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from headway.report.charts import Grid
-
 from headway.compile import compile_query
 from headway.drive.collision_warning import load_collision_warning
 from headway.model.plan import Plan
 from headway.model.time import MILLISECOND
 from headway.model.vehicle import Node, Vehicle
+from headway.report.charts import Grid
 from headway_studies.row_reading import number, text, where
 from headway_studies.study import (
     NO_REASON,
@@ -31,6 +27,11 @@ from headway_studies.study import (
     beyond,
     numbers,
 )
+
+# ----------------------------------------------------------------
+# What the AEDSMS paper prints about the tasks of its application (figures 13 and 14, table 1), and
+# the S-EDF paper about the same query on one processor (its table 2).
+
 
 OPERATORS = {
     "SDFO1": "own.sdfo1",

@@ -1,9 +1,4 @@
-"""Cells of the collision-warning studies: what a mapping of plain values says about a run.
-
-The vehicles of the study: the AEDSMS paper's three ECUs, and the S-EDF paper's one machine.
-
-A recorded drive with other values in a few columns: what if a sensor had erred otherwise?
-"""
+"""Cells of the collision-warning studies: what a mapping of plain values says about a run."""
 
 from __future__ import annotations
 
@@ -22,6 +17,10 @@ from headway.world.scenario import Scenario
 from headway.world.sensors import SensorModel
 from headway_studies.row_reading import text, whole
 from headway_studies.study import Cell
+
+# ----------------------------------------------------------------
+# The vehicles of the study: the AEDSMS paper's three ECUs, and the S-EDF paper's one machine.
+
 
 THREE_NODES, ONE_NODE = "three nodes", "one node"
 
@@ -87,6 +86,10 @@ def setting_of(cell: Cell) -> Setting:
         policy=text(cell, "policy"),
         item_cost=None if item_us is None else whole(cell, "item_us") * MICROSECOND,
     )
+
+
+# ----------------------------------------------------------------
+# A recorded drive with other values in a few columns: what if a sensor had erred otherwise?
 
 
 def sensed_at(recording: DriveRecording, stream: str) -> Times:

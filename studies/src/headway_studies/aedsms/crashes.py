@@ -5,13 +5,6 @@ less than 2.8 s before the impact is a crash. The time left is measured: impact 
 tuple of output2 came out.
 
 Grid: trial, each with every setting.
-
-How often the cars on collision course are reported by V2V while there is still time to stop.
-
-With a load shedder that lets in a share p of all tuples at random, none of n reports passes with
-probability (1 − p)ⁿ: then the car is noticed too late.
-
-Detections and crashes as pictures: figures 18 and 19, and tables.
 """
 
 from __future__ import annotations
@@ -21,11 +14,11 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from headway.report.charts import BoxPlot, Grid, LineChart, Point, Series, box
 
 from headway.drive.collision_warning import RADIO, Setting
 from headway.drive.encounters import STOPPING_TIME, detected_at, impacts_on
 from headway.drive.trial_results import measure
+from headway.report.charts import BoxPlot, Grid, LineChart, Point, Series, box
 from headway.world.recording import DriveRecording
 from headway_studies.aedsms.collision_drives import (
     LEAST_RATE,
@@ -38,6 +31,13 @@ from headway_studies.aedsms.collision_drives import (
 )
 from headway_studies.row_reading import flag, number, same_scale, sample, values, where, whole
 from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, stated
+
+# ----------------------------------------------------------------
+# How often the cars on collision course are reported by V2V while there is still time to stop.
+#
+# With a load shedder that lets in a share p of all tuples at random, none of n reports passes with
+# probability (1 − p)ⁿ: then the car is noticed too late.
+
 
 _US_PER_S = 1e6
 
@@ -78,6 +78,10 @@ def reports(recording: DriveRecording, impacts: Mapping[int, int]) -> Iterator[R
             in_view=first,
             offered=meanwhile / (first - STOPPING_TIME) if mine.any() else 0.0,
         )
+
+
+# ----------------------------------------------------------------
+# Detections and crashes as pictures: figures 18 and 19, and tables.
 
 
 WIDTH = 0.25

@@ -9,10 +9,6 @@ Two views, both without a clock, so that every run gives the same numbers:
   in one execution. ``benchmarks/bench_fusion.py`` has its speed by the clock.
 
 The fusion number is the number of tuples that one execution fuses.
-
-The straight line of least squares through points, and how far they lie from it.
-
-AEDSMS table 2 and figure 15: what a fusion costs, over the fusion number.
 """
 
 from __future__ import annotations
@@ -21,8 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import fmean, linear_regression
-
-from headway.report.charts import LineChart, Point, Series
 
 from headway.compile import compile_query
 from headway.drive.collision_warning import load_collision_warning
@@ -39,10 +33,14 @@ from headway.model.time import MICROSECOND, MILLISECOND, SECOND
 from headway.model.user_operator import OperatorContext
 from headway.model.user_operator import Row as TupleRow
 from headway.model.vehicle import Node, Vehicle
+from headway.report.charts import LineChart, Point, Series
 from headway.runtime.engine import Engine
 from headway.runtime.kernel import Arrival
 from headway_studies.row_reading import number, values, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers, stated
+
+# ----------------------------------------------------------------
+# The straight line of least squares through points, and how far they lie from it.
 
 
 @dataclass(frozen=True, kw_only=True)

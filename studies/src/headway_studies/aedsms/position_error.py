@@ -8,27 +8,6 @@ How much fusion gains hangs on how long a receiver's error stays: a few drives a
 errors of our own GPS that drift, without V2V.
 
 Grid: trial, each with every setting; 8 trials x time constants of the drift.
-
-Large samples as a few quantiles, and the quantiles of several such samples taken together.
-
-A study keeps the quantiles of a trial in its rows, not thousands of values. Between two of them a
-sample is taken to be spread evenly.
-
-The same drive with a GPS whose error does not jump but drifts.
-
-The world draws a receiver's error anew each cycle. A real one's stays for a while: here it is a
-first-order Gauss-Markov process with the same standard deviation and a given time constant.
-
-What our car would know without any fusion, in our car or in others.
-
-Our own position is the GPS fix. What the radar sees is added to the fix of its cycle. What comes by
-V2V is what a sender without fusion would have sent: its tuples hold its fused position (or that
-plus what its radar saw), so they are moved by the difference between its fix and that position.
-All tuples count, before the load shedder.
-
-Position errors of one drive as tidy rows: all cars, our own, the others.
-
-Position errors as pictures: the boxes of figure 21, and a table of means.
 """
 
 from __future__ import annotations
@@ -40,7 +19,6 @@ from math import exp, isnan, sqrt
 from typing import Any
 
 import numpy as np
-from headway.report.charts import Box, BoxPlot, Grid
 from numpy.typing import NDArray
 
 from headway.drive.collision_warning import Setting
@@ -54,6 +32,7 @@ from headway.drive.trial import (
     summarise,
     true_places,
 )
+from headway.report.charts import Box, BoxPlot, Grid
 from headway.world.recording import OWN_ID, DriveRecording
 from headway.world.sensors import CYCLE, CYCLE_MS, SensorModel, phases, read_own
 from headway_studies.aedsms.collision_drives import (
@@ -80,6 +59,13 @@ from headway_studies.study import (
     beyond,
     stated,
 )
+
+# ----------------------------------------------------------------
+# Large samples as a few quantiles, and the quantiles of several such samples taken together.
+#
+# A study keeps the quantiles of a trial in its rows, not thousands of values. Between two of them a
+# sample is taken to be spread evenly.
+
 
 SHARES = (0, 1, 2, *range(5, 100, 5), 98, 99, 100)
 """percent: finer where a sample thins out"""
@@ -111,6 +97,13 @@ def pooled(samples: Sequence[Quantiles], percent: float) -> float:
     return float(np.interp(percent, below, points))
 
 
+# ----------------------------------------------------------------
+# The same drive with a GPS whose error does not jump but drifts.
+#
+# The world draws a receiver's error anew each cycle. A real one's stays for a while: here it is a
+# first-order Gauss-Markov process with the same standard deviation and a given time constant.
+
+
 _DRIFT = 2_100
 """what sets these draws apart from the world's own"""
 
@@ -133,6 +126,15 @@ def _errors(fixes: int, seconds: float, random: np.random.Generator) -> Metres:
     for cycle in range(1, fixes):
         errors[:, cycle] = stays * errors[:, cycle - 1] + sqrt(1 - stays**2) * drawn[:, cycle]
     return errors
+
+
+# ----------------------------------------------------------------
+# What our car would know without any fusion, in our car or in others.
+#
+# Our own position is the GPS fix. What the radar sees is added to the fix of its cycle. What comes
+# by V2V is what a sender without fusion would have sent: its tuples hold its fused position (or
+# that plus what its radar saw), so they are moved by the difference between its fix and that
+# position. All tuples count, before the load shedder.
 
 
 Columns = dict[str, Any]
@@ -189,6 +191,10 @@ def _numbers(column: Any) -> Any:
     if values.dtype.kind == "M":
         return values.astype("datetime64[us]").astype(np.int64)
     return values if values.dtype.kind == "i" else values.astype(np.float64)
+
+
+# ----------------------------------------------------------------
+# Position errors of one drive as tidy rows: all cars, our own, the others.
 
 
 def error_rows(
@@ -248,6 +254,10 @@ def trials_quantiles(rows: Sequence[Row], label: str, which: str = "all") -> lis
         for row in where(rows, setting=label, which=which)
         if row["count"]
     ]
+
+
+# ----------------------------------------------------------------
+# Position errors as pictures: the boxes of figure 21, and a table of means.
 
 
 HOW = (

@@ -7,21 +7,6 @@ most V2V tuples of the drive tell of: the paper's reason is that EDF fuses more 
 truth is inside is asked too, and again with reports whose errors are drawn anew each time.
 
 Grid: trial, each with every setting. Trial 0 also keeps two stretches of the track for the maps.
-
-The same drive with V2V reports whose errors do not repeat.
-
-What a car reports holds the error of its own fused position, which stays for many cycles. A
-receiver's filter takes each report for a new draw. Here it is one: a normal error of the variance
-that the report tells.
-
-One other car as output3 tells of it: where, how surely, and where it was (AEDSMS figure 20).
-
-output3 carries the variances of x and y. Their covariance is not needed: the measurements of type 2
-fusion have none, so its filter's is 0, and the larger variance is the larger eigenvalue.
-
-One tracked car as tidy rows: the whole trial, its seconds, and places for a map.
-
-Tracking one car as pictures: stretches of its way as a map (figure 20), and the whole trial.
 """
 
 from __future__ import annotations
@@ -30,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from headway.report.charts import Grid, LineChart, MapPlace, Point, Series, Track, TrackMap
 from numpy.typing import NDArray
 
 from headway.drive.collision_warning import RADIO, Setting
 from headway.drive.trial import US_PER_S, Metres, Times, Trial, run_trial, true_places
 from headway.fusion.state import NORMAL_95
+from headway.report.charts import Grid, LineChart, MapPlace, Point, Series, Track, TrackMap
 from headway.world.recording import OWN_ID, DriveRecording
 from headway_studies.aedsms.collision_drives import (
     PUBLISHED,
@@ -60,6 +45,14 @@ from headway_studies.study import (
     stated,
 )
 
+# ----------------------------------------------------------------
+# The same drive with V2V reports whose errors do not repeat.
+#
+# What a car reports holds the error of its own fused position, which stays for many cycles. A
+# receiver's filter takes each report for a new draw. Here it is one: a normal error of the variance
+# that the report tells.
+
+
 _FRESH = 2_000
 """what sets these draws apart from the world's own"""
 
@@ -75,6 +68,13 @@ def with_fresh_reports(recording: DriveRecording, trial: int) -> DriveRecording:
         drawn = true + deviation * random.standard_normal(len(true))
         columns[name] = np.where(np.isnan(drawn), heard.column(name).to_numpy(), drawn)
     return changed(recording, RADIO, columns)
+
+
+# ----------------------------------------------------------------
+# One other car as output3 tells of it: where, how surely, and where it was (AEDSMS figure 20).
+#
+# output3 carries the variances of x and y. Their covariance is not needed: the measurements of type
+# 2 fusion have none, so its filter's is 0, and the larger variance is the larger eigenvalue.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +146,10 @@ def nearest(recording: DriveRecording, car: int, about: Times) -> int:
     return int(about[np.hypot(x - own_x, y - own_y).argmin()])
 
 
+# ----------------------------------------------------------------
+# One tracked car as tidy rows: the whole trial, its seconds, and places for a map.
+
+
 STRETCH = 700_000
 """microseconds: 12 m at 60 km/h, so that errors of some 0.1 m are seen on a map of it"""
 
@@ -192,6 +196,10 @@ def place_rows(known: Row, label: str, one: Tracked, stretch: str, start: int) -
         | dict(zip(columns, told, strict=True))
         for told in zip(*columns.values(), strict=True)
     ]
+
+
+# ----------------------------------------------------------------
+# Tracking one car as pictures: stretches of its way as a map (figure 20), and the whole trial.
 
 
 STRETCHES = {"first": "from the first it is heard of", "passing": "where it passes us"}

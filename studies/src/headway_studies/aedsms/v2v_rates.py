@@ -7,14 +7,6 @@ many objects their radar reported, so the search is repeated with other values o
 items, one node without a network (as in the S-EDF paper), fewer radar objects.
 
 Grid: (policy, trial); variants x policy x 5 trials; limits x policy x 5 trials.
-
-The largest limit of the load shedder at which no deadline is missed, by bisection.
-
-Outputs 1 and 2 count, as in the papers' figure 17. A run stops at its first miss.
-
-Rows of the study of rates: what a policy takes without a miss, by vehicle, item and radar.
-
-Rates and miss ratios as pictures: figure 17, and the table of what it hangs on.
 """
 
 from __future__ import annotations
@@ -25,13 +17,13 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
-from headway.report.charts import Grid, LineChart, Point, Series
 
 from headway.drive.collision_warning import RADIO, SHED_WINDOW, QueryInVehicle, Setting, plan_for
 from headway.drive.trial import arrivals
 from headway.drive.trial_results import WEIGHTS, measure
 from headway.model.time import MICROSECOND, SECOND
 from headway.model.user_operator import Row as TupleRow
+from headway.report.charts import Grid, LineChart, Point, Series
 from headway.runtime.engine import Engine
 from headway.world.recording import DriveRecording
 from headway_studies.aedsms.collision_drives import (
@@ -66,6 +58,12 @@ from headway_studies.study import (
     beyond,
     stated,
 )
+
+# ----------------------------------------------------------------
+# The largest limit of the load shedder at which no deadline is missed, by bisection.
+#
+# Outputs 1 and 2 count, as in the papers' figure 17. A run stops at its first miss.
+
 
 STEP = SECOND // SHED_WINDOW
 """tuples per second: one more in each window of the load shedder"""
@@ -154,6 +152,10 @@ def largest(holds: Callable[[int], bool], most: int) -> int:
     return low
 
 
+# ----------------------------------------------------------------
+# Rows of the study of rates: what a policy takes without a miss, by vehicle, item and radar.
+
+
 POLICIES = ("s-edf", "fifo+")
 LIMITS = (10, 50, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000)
 """of the load shedder, V2V tuples/s: where miss ratios are measured"""
@@ -209,6 +211,10 @@ def least_rate(rows: Sequence[Row], policy: str) -> int:
 
 def rate_words(rate: int) -> str:
     return f"{rate}/s" if rate < MOST else f"{MOST}/s or more"
+
+
+# ----------------------------------------------------------------
+# Rates and miss ratios as pictures: figure 17, and the table of what it hangs on.
 
 
 def rate_chart(curve: Sequence[Row]) -> LineChart:

@@ -4,8 +4,6 @@ Three hard paths need half of every node they pass; six soft paths ask for the r
 the nodes they pass, in windows of 30 to 100 % of their gaps and with messages of up to 7 ms. A job
 is admitted on all its nodes or on none; to see what that is worth, the same jobs are also admitted
 by their first node alone. Levels are what is asked of a node, in percent.
-
-Beyond ROP-EDF: reservations over several nodes.
 """
 
 from __future__ import annotations

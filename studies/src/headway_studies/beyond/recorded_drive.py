@@ -4,12 +4,6 @@ The papers leave measurements on real traffic for later. Grid: the rate of the o
 every policy; the car ahead beside what the radar says by itself; the own position beside the
 reference trajectory, with every fix and with every tenth. Each cell carries which recording it is
 of, so that cells of another are not taken for its own.
-
-Reading the rows of the recorded drive: by policy and rate of the ECU.
-
-What the rows of the recorded drive show (:mod:`headway.experiments.studies.recorded_drive`).
-
-The pictures of the recorded drive (:mod:`headway.experiments.studies.recorded_drive`).
 """
 
 from __future__ import annotations
@@ -18,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 import numpy as np
-from headway.report.charts import BarChart, Grid, LineChart, Picture, Point, Series
 
 from headway.drive.encounters import STOPPING_TIME
 from headway.model.time import MILLISECOND
+from headway.report.charts import BarChart, Grid, LineChart, Picture, Point, Series
 from headway.sources.comma2k19 import load_segment
 from headway_studies.beyond.recorded_positions import CARRIED, FUSED, HELD, error_lines, thinned
 from headway_studies.beyond.recorded_segment import (

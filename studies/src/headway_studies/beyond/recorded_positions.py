@@ -4,9 +4,6 @@ GNSS and CAN speed against the reference trajectory. The operator has its defaul
 nothing is fitted to the drive. Unless a line says otherwise an error is that of what is known at
 the moment of a reference point, by tuples that have arrived. Disorder delays every tuple's arrival
 by 0 to 100 ms, evenly.
-
-Type 1 fusion on a recorded drive, run as in the vehicle: tuples by arrival, with or without
-disorder, and the estimate asked for at every point of the reference trajectory.
 """
 
 from __future__ import annotations

@@ -1,14 +1,5 @@
 """Where the recorded real drive is: a segment of the public data set comma2k19, which is not part
 of Headway. The environment variable ``HEADWAY_COMMA2K19`` names its folder.
-
-The car ahead on a drive in the layout of comma2k19, by a query on the vehicle engine.
-
-The recording is written for the sources ``gps``, ``speed`` and ``radar`` of
-``examples/collision_warning/car_ahead.yaml``: GNSS and speed as Parquet, the radar as it is in the
-raw CAN log, decoded with its DBC.
-
-The car ahead, moment by moment: as the query gives it, as the radar says by itself in the data
-set's own decoding, and how far the two lie apart.
 """
 
 from __future__ import annotations
@@ -165,6 +156,14 @@ def _read(path: Path) -> bytes:
         raise FileError(Problem(f"cannot be read: {reason}", place=Place(str(path)))) from None
 
 
+# ----------------------------------------------------------------
+# The car ahead on a drive in the layout of comma2k19, by a query on the vehicle engine.
+#
+# The recording is written for the sources ``gps``, ``speed`` and ``radar`` of
+# ``examples/collision_warning/car_ahead.yaml``: GNSS and speed as Parquet, the radar as it is in
+# the raw CAN log, decoded with its DBC.
+
+
 RADAR_CAN = """log: {log}
 dbc: {dbc}
 bus: 1
@@ -244,6 +243,11 @@ def _check_tracks(folder: Path, found: Sequence[Arrival], sources: Sequence[Sour
 
 def drive(arrivals: Iterable[Arrival], plan: Plan, policy: str = "s-edf") -> RunResult:
     return Engine(plan=plan, policy=policy, keep_trace=False).run(arrivals)
+
+
+# ----------------------------------------------------------------
+# The car ahead, moment by moment: as the query gives it, as the radar says by itself in the data
+# set's own decoding, and how far the two lie apart.
 
 
 LANE = 1.8

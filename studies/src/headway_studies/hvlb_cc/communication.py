@@ -2,12 +2,6 @@
 
 Grid: CCR x graphs as TGFF grows them, and the same with graphs at most four tasks deep, which are
 the ones that show the failure rates of figure 10 (study ``failures``).
-
-How much shorter the schedules of HVLB_CC are than those of HSV_CC, from tidy rows.
-
-The paper compares the worst SLR of a hundred graphs: the greatest of one algorithm with the
-greatest of the other, which need not belong to the same graph. That varies from hundred to hundred,
-so it is taken over several.
 """
 
 from __future__ import annotations
@@ -17,7 +11,6 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from headway.report.charts import LineChart, Point, Series
-
 from headway_studies.hvlb_cc.schedule_trials import (
     COMPARED,
     NAMES,
@@ -40,6 +33,14 @@ from headway_studies.study import (
     beyond,
     stated,
 )
+
+# ----------------------------------------------------------------
+# How much shorter the schedules of HVLB_CC are than those of HSV_CC, from tidy rows.
+#
+# The paper compares the worst SLR of a hundred graphs: the greatest of one algorithm with the
+# greatest of the other, which need not belong to the same graph. That varies from hundred to
+# hundred, so it is taken over several.
+
 
 GROUP = 100
 """graphs of the paper's sample"""

@@ -6,15 +6,6 @@
 The volume of a message is CCR times the computation time of its sender where that runs: what the
 paper's worked example uses. The paper does not print the works of its random tasks; those of its
 tables 1 and 4 lie between 6 and 20, and here they are whole numbers drawn evenly from 5 to 20.
-
-The shape of random task graphs, grown as TGFF grows them.
-
-R. P. Dick, D. L. Rhodes, W. Wolf, "TGFF: task graphs for free", CODES 1998,
-doi:10.1109/HSC.1998.666245, section 3; version 3.5, as HVLB_CC section 5.2 used it.
-
-The graph starts with entry tasks and grows by a coin's choice. *Fan-out*: a task among those with
-the most room below the out-degree limit gets up to that many new successors. *Fan-in*: a new task
-gets up to the in-degree limit of predecessors among all tasks with room.
 """
 
 from __future__ import annotations
@@ -28,6 +19,17 @@ from headway.errors import InputError, Problem
 from headway.model.exact import Number, exact
 from headway.model.static_network import Link, Network, Processor, Switch
 from headway.model.taskgraph import Edge, Task, TaskGraph
+
+# ----------------------------------------------------------------
+# The shape of random task graphs, grown as TGFF grows them.
+#
+# R. P. Dick, D. L. Rhodes, W. Wolf, "TGFF: task graphs for free", CODES 1998,
+# doi:10.1109/HSC.1998.666245, section 3; version 3.5, as HVLB_CC section 5.2 used it.
+#
+# The graph starts with entry tasks and grows by a coin's choice. *Fan-out*: a task among those with
+# the most room below the out-degree limit gets up to that many new successors. *Fan-in*: a new task
+# gets up to the in-degree limit of predecessors among all tasks with room.
+
 
 MOST_ATTEMPTS = 1000
 """Graphs thrown away, for want of entries or exits, before the request is called impossible."""

@@ -1,7 +1,4 @@
-"""ROP-EDF figure 5: under ER-EDF soft tasks take what a hard task needs.
-
-The ROP-EDF paper's example of a hard task that is rejected (section 3, table 1, figure 5).
-"""
+"""ROP-EDF figure 5: under ER-EDF soft tasks take what a hard task needs."""
 
 from __future__ import annotations
 
@@ -16,6 +13,10 @@ from headway.schedule.overload.releases import in_order
 from headway_studies.rop_edf.task_set_rows import NotedErEdf
 from headway_studies.row_reading import flag, number, text, where
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers
+
+# ----------------------------------------------------------------
+# The ROP-EDF paper's example of a hard task that is rejected (section 3, table 1, figure 5).
+
 
 UNIT = MILLISECOND
 DURATION = 24 * UNIT

@@ -1,10 +1,4 @@
-"""S-EDF figures 6 and 7: the worked example, slot by slot.
-
-The worked example of the S-EDF paper (section 5.5, figures 6 and 7): the query, its input, and
-everything printed about its run. A unit of time is one operator; here it is a millisecond.
-
-Who ran when in a finished run: a run of a whole train cut into its operators.
-"""
+"""S-EDF figures 6 and 7: the worked example, slot by slot."""
 
 from __future__ import annotations
 
@@ -29,6 +23,11 @@ from headway.runtime.kernel import Arrival
 from headway.runtime.trace import EventKind
 from headway_studies.row_reading import POLICY_NAMES, flag, number, text, where
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers
+
+# ----------------------------------------------------------------
+# The worked example of the S-EDF paper (section 5.5, figures 6 and 7): the query, its input, and
+# everything printed about its run. A unit of time is one operator; here it is a millisecond.
+
 
 UNIT = MILLISECOND
 VALUE = schema(v="double")
@@ -130,6 +129,10 @@ def arrivals() -> list[Arrival]:
 def tuple_named(value: float) -> str:
     """The tuple that has this value."""
     return list(TUPLES)[int(value)]
+
+
+# ----------------------------------------------------------------
+# Who ran when in a finished run: a run of a whole train cut into its operators.
 
 
 class OperatorSlot(NamedTuple):

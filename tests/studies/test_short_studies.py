@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from tests.experiments.collision.drives import forget_drives, studies_on_short_drives
+from tests.studies.studies_on_short_drives import forget_drives, studies_on_short_drives
 
 from headway.drive.collision_warning import Setting
 from headway_studies.aedsms import crashes, output1_latency, position_error

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.experiments.collision.drives import app
+from tests.drive.short_drives import app
 
 from headway.drive.collision_warning import (
     RADIO,
@@ -23,7 +23,6 @@ from headway.model.plan import Plan
 from headway.model.query import LoadShedder
 from headway.model.time import MICROSECOND, MILLISECOND
 from headway.world.recording import BEGIN
-from headway_studies.aedsms.collision_drives import ONE_NODE, application_on
 
 
 def shedder_of(plan: Plan) -> LoadShedder:
@@ -99,12 +98,6 @@ def test_limits_are_whole_windows(shed: int) -> None:
 
 
 def test_a_query_without_the_streams_is_refused() -> None:
-    hello = Path(__file__).parents[3] / "examples" / "hello" / "query.yaml"
+    hello = Path(__file__).parents[2] / "examples" / "hello" / "query.yaml"
     with pytest.raises(InputError, match="the study needs a source 'gps'"):
         load_collision_warning(hello)
-
-
-def test_one_node_has_no_network() -> None:
-    plan = plan_for(application_on(ONE_NODE))
-    assert len(plan.vehicle.nodes) == 1
-    assert {node for _, node in plan.placement} == {"ecu"}

@@ -7,15 +7,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from headway.report.charts import TrackMap
-from tests.experiments.collision.drives import (
-    forget_drives,
-    short_drive,
-    studies_on_short_drives,
-)
+from tests.drive.short_drives import short_drive
+from tests.studies.studies_on_short_drives import forget_drives, studies_on_short_drives
 
 from headway.drive.collision_warning import RADIO
 from headway.drive.trial import true_places
+from headway.report.charts import TrackMap
 from headway_studies.aedsms import position_error, tracking
 from headway_studies.aedsms.collision_drives import sensed_at
 from headway_studies.aedsms.position_error import KEYS, SHARES, pooled_box, trials_quantiles

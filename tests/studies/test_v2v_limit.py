@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.experiments.collision.drives import app, short_drive
+from tests.drive.short_drives import app, short_drive
 
-from headway.drive.collision_warning import Setting
+from headway.drive.collision_warning import Setting, plan_for
 from headway.drive.trial import run_trial
 from headway.drive.trial_results import measure
 from headway.model.time import MICROSECOND
+from headway_studies.aedsms.collision_drives import ONE_NODE, application_on
 from headway_studies.aedsms.v2v_rates import (
     STEP,
     busiest_window,
@@ -62,3 +63,9 @@ def test_nothing_is_shed_from_the_busiest_window_on() -> None:
         for steps in (most - 1, most)
     ]
     assert shed[0] > 0 == shed[1]
+
+
+def test_one_node_has_no_network() -> None:
+    plan = plan_for(application_on(ONE_NODE))
+    assert len(plan.vehicle.nodes) == 1
+    assert {node for _, node in plan.placement} == {"ecu"}

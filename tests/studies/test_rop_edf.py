@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
+from statistics import fmean
 
-from headway.model.time import MILLISECOND
 from headway.schedule.online import OVERLOAD_POLICIES
 from headway.schedule.overload.load_trials import LoadCell, LoadRow, load_cells
 from headway_studies.rop_edf import admission, hard_tasks
+from headway_studies.rop_edf.task_set_rows import trials
 
 OVERLOADS = (110, 120, 130)
-LENGTH = 20_000 * MILLISECOND
 
 
 @cache
 def study_1() -> tuple[LoadRow, ...]:
-    return tuple(admission.run(sets=3, duration=LENGTH))
+    """Three sets of each level."""
+    rows = [row for level in admission.LEVELS for row in admission.run({"level": level, "sets": 3})]
+    return tuple(trials(rows))
 
 
 def cells(policy: str, load: int) -> list[LoadCell]:
@@ -61,8 +63,10 @@ def test_under_policy_2_shorter_deadlines_miss_more() -> None:
 
 
 def test_study_2_hard_misses_grow_under_er_edf_and_never_occur_under_rop_edf() -> None:
-    rows = hard_tasks.run(sets=8, duration=2_000 * MILLISECOND)
-    ratios = hard_tasks.hard_miss_ratios(rows)
+    about = {"first": 0, "sets": 8, "duration_ms": 2_000}
+    rows = [row for level in hard_tasks.LEVELS for row in hard_tasks.run({"level": level, **about})]
+    by_set = hard_tasks.hard_miss_ratios_by_set(trials(rows))
+    ratios = {key: fmean(found) for key, found in by_set.items()}
     er_edf = [ratios["er-edf", level] for level in hard_tasks.LEVELS]
     assert er_edf[0] == 0
     assert all(before < after for before, after in pairwise(er_edf))

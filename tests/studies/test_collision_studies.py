@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.experiments.quick_run import QuickRun
+from tests.studies.quick_run import QuickRun
 
 from headway_studies.aedsms import crashes, output1_latency, position_error, v2v_rates
 from headway_studies.aedsms.collision_drives import THREE_NODES

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from tests.experiments.collision.drives import short_drive
+from tests.drive.short_drives import short_drive
 
 from headway_studies.aedsms.crashes import Reports, reports
 

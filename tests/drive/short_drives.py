@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
-
-import pytest
 
 from headway.drive.collision_warning import QueryInVehicle, load_collision_warning
 from headway.world.recording import DriveRecording, record
 from headway.world.scenario import Scenario
-from headway_studies.aedsms import collision_drives
 
 SHORT = Scenario(
     cars=24,
@@ -33,19 +28,3 @@ def app() -> QueryInVehicle:
 @cache
 def short_drive(trial: int = 0) -> DriveRecording:
     return record(SHORT, trial=trial)
-
-
-@contextmanager
-def studies_on_short_drives() -> Iterator[None]:
-    """Cells of the collision studies drive the short way."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(collision_drives, "SCENARIO", SHORT)
-        forget_drives()
-        yield
-    forget_drives()
-
-
-def forget_drives() -> None:
-    """What cells computed so far is not used again."""
-    collision_drives.drive.cache_clear()
-    collision_drives.driven.cache_clear()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
-from tests.experiments.collision.drives import SHORT, app, short_drive
+from tests.drive.short_drives import SHORT, app, short_drive
 
 from headway.drive.collision_warning import Setting, plan_for
 from headway.drive.driven_fleet import driven_fleet

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
-from tests.experiments.collision.drives import SHORT, app, short_drive
+from tests.drive.short_drives import SHORT, app, short_drive
 
 from headway.drive.collision_warning import Setting
-from headway.drive.trial import Moment, errors, run_trial, true_places
+from headway.drive.trial import run_trial, true_places
 from headway.drive.trial_results import Measured, measure, run_trials, summaries
 from headway.errors import InputError
 from headway.world.recording import OWN_ID
-from headway.world.sensors import SensorModel
-from headway_studies.aedsms.position_error import unfused
 
 S_EDF, FIFO = Setting(shed=400), Setting(policy="fifo+", shed=400)
 SCARCE, SILENT = Setting(policy="fifo+", shed=10), Setting(v2v=False)
@@ -49,22 +47,8 @@ def test_with_the_radio_none_is(trial: int) -> None:
 
 @pytest.mark.parametrize("trial", TRIALS)
 def test_more_tuples_make_better_positions(trial: int) -> None:
-    recording = short_drive(trial)
-    raw = errors(unfused(recording, trial), partial(true_places, recording), Moment.ABOUT).mean()
     s_edf, scarce = measured(trial, S_EDF).trial, measured(trial, SCARCE).trial
-    assert s_edf.error_mean < scarce.error_mean < raw / 3
-
-
-def test_a_fix_without_fusion_is_as_far_off_as_the_receiver_says() -> None:
-    """The mean distance of a two-dimensional normal law is σ √(π/2)."""
-    recording = short_drive()
-    estimates = unfused(recording, 0)
-    own = estimates.where(estimates.id == OWN_ID)
-    others = estimates.where(estimates.id != OWN_ID)
-    law = SensorModel().gps * np.sqrt(np.pi / 2)
-    places = partial(true_places, recording)
-    assert errors(own, places, Moment.ABOUT).mean() == pytest.approx(law, rel=0.15)
-    assert errors(others, places, Moment.ABOUT).mean() == pytest.approx(law, rel=0.15)
+    assert s_edf.error_mean < scarce.error_mean
 
 
 def test_the_truth_is_where_the_cars_are() -> None:
