@@ -20,7 +20,7 @@ help: ## list the commands
 
 venv: $(BIN)/python ## make the virtual environment
 
-install: $(STAMP) ## install Headway and all its tools in it
+install: $(STAMP) ## install Headway, its studies and all its tools in it
 
 $(BIN)/python:
 	@chosen=; \
@@ -39,9 +39,10 @@ $(BIN)/python:
 	echo "Creating $(VENV) with $$chosen ($$($$chosen --version))"; \
 	$$chosen -m venv "$(VENV)"
 
-$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+$(STAMP): pyproject.toml studies/pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt --editable '.[spark,plot,optimal,can,mdf,mcap,kafka,sumo,cam,dev]'
+	  --constraint constraints.txt --editable '.[spark,plot,optimal,can,mdf,mcap,kafka,sumo,cam,dev]' \
+	  --editable ./studies
 	@touch $@
 
 demo: $(STAMP) ## compile the collision warning, drive through a city, and compare with Spark
@@ -66,7 +67,7 @@ test: $(STAMP) ## run the whole test suite, in two processes; the Spark tests sh
 lint: $(STAMP) ## check style, types and the import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src tests
+	$(BIN)/mypy --strict src studies/src tests
 	$(BIN)/lint-imports
 
 format: $(STAMP) ## rewrite the code in the project's style

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_fusion_error.py [--every 1] [--seed 1] [--segment DIR]
 
-What is measured: :mod:`headway.experiments.recorded.positions`. ``--every 10`` keeps only every
+What is measured: :mod:`headway_studies.beyond.recorded_positions`. ``--every 10`` keeps only every
 tenth fix, as a common receiver would give them. The segment is found in $HEADWAY_COMMA2K19, else in
 ../shared/data/comma2k19/segment.
 """
@@ -14,11 +14,17 @@ from pathlib import Path
 
 from recorded_segment import named_or_beside
 
-from headway.experiments.recorded.fusion import arrivals, fused, operator, thinned
-from headway.experiments.recorded.positions import counted, error_lines
-from headway.experiments.recorded.segment import SEGMENT_VARIABLE
 from headway.fusion.state import NORMAL_95
 from headway.sources.comma2k19 import Segment, load_segment
+from headway_studies.beyond.recorded_positions import (
+    arrivals,
+    counted,
+    error_lines,
+    fused,
+    operator,
+    thinned,
+)
+from headway_studies.beyond.recorded_segment import SEGMENT_VARIABLE
 
 
 def coverage(segment: Segment, seed: int) -> float:

@@ -1,6 +1,6 @@
-"""Overload: jobs a second against SimSo, growth with the number of jobs, and the paper's studies.
+"""Overload: jobs a second against SimSo, growth with the number of jobs, and a crowded crossing.
 
-    python benchmarks/bench_overload.py [--studies | --crossing] [--repeats 3]
+    python benchmarks/bench_overload.py [--crossing] [--repeats 3]
 
 SimSo runs the same five periodic tasks under ``EDF_mono`` and every job must end at the same
 millisecond. Both sides are measured without building the model and drawing the jobs.
@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 
+import crowded_crossing
 from peers import PeerMissing, ask, one_core, python_of
 
-from headway.experiments.overload import crossing as rop_crossing
-from headway.experiments.overload import hard_tasks as rop_hard_tasks
-from headway.experiments.overload import policies as rop_policies
-from headway.experiments.overload.trials import analyse
 from headway.files import load_query, load_vehicle
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
@@ -101,32 +98,13 @@ def growth(repeats: int) -> None:
         print(f"{policy:<16}" + "".join(f"{cell:>15,.0f}" for cell in cells))
 
 
-def studies() -> None:
-    start, cpu = perf_counter(), process_time()
-    cells = analyse(rop_policies.run())
-    names = list(dict.fromkeys(cell.task for cell in cells))
-    print("\n| load | policy | " + " | ".join(names) + " |\n|---|---|" + "---|" * len(names))
-    for load in rop_policies.LEVELS:
-        for policy in rop_policies.POLICIES:
-            row = [c for c in cells if (c.load, c.policy) == (load, policy)]
-            shown = " | ".join(f"{100 * c.mean:.1f} ± {100 * c.deviation:.1f}" for c in row)
-            print(f"| {load} % | {policy} | {shown} |")
-    ratios = rop_hard_tasks.hard_miss_ratios(rop_hard_tasks.run())
-    levels = rop_hard_tasks.LEVELS
-    print("\n| policy | " + " | ".join(f"{n} %" for n in levels) + " |\n|---|" + "---|" * 4)
-    for policy in rop_hard_tasks.POLICIES:
-        shown = " | ".join(f"{100 * ratios[policy, level]:.2f}" for level in levels)
-        print(f"| {policy} | {shown} |")
-    print(f"\nboth studies: {process_time() - cpu:.1f} CPU s, {perf_counter() - start:.1f} s")
-
-
 def crossing() -> None:
     """The collision warning at a crowded crossing, in the vehicle engine."""
     study = Path(__file__).parents[1] / "examples" / "collision_warning"
     query = load_query(study / "query.yaml").query
     vehicle = load_vehicle(study / "vehicle_modern.yaml").vehicle
     start = process_time()
-    found = rop_crossing.run(query, vehicle, study / "recording")
+    found = crowded_crossing.run(query, vehicle, study / "recording")
     print("\n| V2V load | policy | output1 | output2 | output3 | traffic | hard rejected "
           "| soft rejected | beyond the rate |\n|" + "---|" * 9)  # fmt: skip
     for one in found:
@@ -141,14 +119,11 @@ def crossing() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", action="store_true", help="the paper's studies, full size")
     parser.add_argument("--crossing", action="store_true", help="a query in the vehicle engine")
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     print(one_core())
-    if given.studies:
-        studies()
-    elif given.crossing:
+    if given.crossing:
         crossing()
     else:
         against_simso(given.repeats)

@@ -1,11 +1,11 @@
 """The car ahead on a real drive (comma2k19): radar tracks and own vehicle to time to collision.
 
-    python benchmarks/bench_recorded_drive.py [--segment DIR] [--plot FILE.svg]
+    python benchmarks/bench_recorded_drive.py [--segment DIR]
 
 Runs ``examples/collision_warning/car_ahead.yaml`` over it on the vehicle engine (S-EDF, virtual
 time) and compares the car ahead with what the radar says by itself. Costs and variances are not
 fitted to this drive. The segment is found in $HEADWAY_COMMA2K19, else in
-../shared/data/comma2k19/segment.
+../shared/data/comma2k19/segment. ``headway reproduce recorded-drive`` draws it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ import numpy as np
 from recorded_segment import named_or_beside
 
 from headway.compiler import compile_query
-from headway.experiments.recorded.car_ahead import agreement, car_ahead, radar_alone
-from headway.experiments.recorded.drive import car_ahead_application, drive, recorded
-from headway.experiments.recorded.segment import SEGMENT_VARIABLE
 from headway.model.quantities import MILLISECOND
-from headway.report.recorded_drive_chart import recorded_drive_svg
-
-TITLE = "A minute behind real cars, through the collision warning"
+from headway_studies.beyond.recorded_segment import (
+    SEGMENT_VARIABLE,
+    agreement,
+    car_ahead,
+    car_ahead_application,
+    drive,
+    radar_alone,
+    recorded,
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--segment", type=Path, default=named_or_beside())
-    parser.add_argument("--plot", type=Path, default=None)
     chosen = parser.parse_args()
     if chosen.segment is None or not chosen.segment.is_dir():
         where = "" if chosen.segment is None else f" at {chosen.segment}"
@@ -60,8 +62,6 @@ def main() -> None:
             f"{name}: shortest TTC {one.ttc[least]:.1f} s at {when:.1f} s "
             f"({one.distance[least]:.1f} m, {one.opening[least]:.1f} m/s)"
         )
-    if chosen.plot is not None:
-        chosen.plot.write_text(recorded_drive_svg(TITLE, radar, ours), encoding="utf-8")
 
 
 if __name__ == "__main__":

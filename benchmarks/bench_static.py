@@ -14,13 +14,12 @@ from time import perf_counter
 
 import numpy as np
 
-from headway.experiments.hvlb import alpha as hvlb_alpha
-from headway.experiments.hvlb import optimum as hvlb_optimum
-from headway.experiments.hvlb.random_graphs import random_graph
-from headway.experiments.hvlb.random_shape import Shape
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch
 from headway.schedule.static import ALGORITHMS, ExactAlpha, FixedAlpha, GridAlpha, Instance
-from headway.schedule.static.optimal import Effort
+from headway.schedule.static.optimal import Effort, Optimal
+from headway_studies.beyond import exact_alpha, optimum_gap
+from headway_studies.hvlb_cc.random_graphs import Shape, figure_2, random_graph
+from headway_studies.hvlb_cc.schedule_trials import graph_of
 
 
 def four_processors() -> ProcessorNetwork:
@@ -76,34 +75,36 @@ def growth(sizes: list[int]) -> None:
 
 
 def alpha(graphs: int) -> None:
-    rows = hvlb_alpha.run(hvlb_alpha.grid(graphs))
-    found = hvlb_alpha.analyse(rows)
+    """Both ways on the same prepared instance, one after the other."""
+    walks, sweeps, gains = [], [], []
+    algorithm = ALGORITHMS[exact_alpha.ALGORITHM]
+    for trial in exact_alpha.grid(graphs):
+        instance = Instance(graph_of(trial), figure_2(trial.rates))
+        begin = perf_counter()
+        exact = algorithm.run(instance, ExactAlpha()).makespan
+        middle = perf_counter()
+        swept = algorithm.run(instance, GridAlpha()).makespan
+        walks.append(middle - begin)
+        sweeps.append(perf_counter() - middle)
+        gains.append(1 - float(exact or 0) / float(swept or 1))
     steps = int(GridAlpha().last / GridAlpha().step) + 1
-    print(f"\nexact α against {steps} points on {found.graphs} graphs of 10 to 50 tasks")
-    print(
-        f"worse {found.worse}, better {found.better}, by up to {found.largest_gain:.2%};", end=" "
-    )
-    print(f"{found.speed_ratio:.0f} times as fast in all,", end=" ")
-    print(f"{found.least_speed_ratio:.0f} times in the worst case")
+    print(f"\nexact α against {steps} points on {graphs} graphs of 10 to 50 tasks")
+    better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+    print(f"worse {worse}, better {better}, by up to {max(gains):.2%};", end=" ")
+    print(f"{sum(sweeps) / sum(walks):.0f} times as fast in all,", end=" ")
+    least = min(sweep / walk for sweep, walk in zip(sweeps, walks, strict=True))
+    print(f"{least:.0f} times in the worst case")
 
 
 def optimum(graphs: int, seconds: float) -> None:
-    rows = hvlb_optimum.run(hvlb_optimum.grid(graphs), Effort(seconds=seconds, workers=4))
-    proven, longest = sum(row.proven for row in rows), max(row.seconds for row in rows)
-    mean = sum(row.seconds for row in rows) / len(rows)
-    sound = sum(row.sound for row in rows)
-    print(
-        f"\noptimum of {graphs} graphs of 10 tasks on 3 processors: {proven} proven, {sound} sound,"
-    )
-    print(f"{mean:.2f} s in the mean, {longest:.2f} s at most")
-    counts = f"{'heuristic':>10} {'CCR':>5} {'graphs':>6} {'failed':>6}"
-    print(f"{counts} {'mean gap':>9} {'greatest':>9} optimal")
-    for gap in hvlb_optimum.analyse(rows):
-        ccr = "all" if gap.ccr is None else f"{gap.ccr:g}"
-        print(
-            f"{gap.heuristic:>10} {ccr:>5} {gap.graphs:>6} {gap.failures:>6} "
-            f"{gap.mean:>9.2%} {gap.greatest:>9.2%} {gap.optimal:>7.1%}"
-        )
+    """How long the solver takes; the gaps of the heuristics are a study (``optimum``)."""
+    effort, found = Effort(seconds=seconds, workers=4), []
+    for trial in optimum_gap.grid(graphs):
+        instance = Instance(graph_of(trial), figure_2(trial.rates))
+        found.append(Optimal(effort).run(instance, ExactAlpha()).optimum)
+    taken, proven = [one.seconds for one in found], sum(one.proven for one in found)
+    print(f"\noptimum of {graphs} graphs of 10 tasks on 3 processors: {proven} proven,", end=" ")
+    print(f"{sum(taken) / len(taken):.2f} s in the mean, {max(taken):.2f} s at most")
 
 
 def main() -> None:

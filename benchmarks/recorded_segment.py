@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headway.experiments.recorded.segment import segment_directory
+from headway_studies.beyond.recorded_segment import segment_directory
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data" / "comma2k19" / "segment"
 """in the folder ``shared`` beside the repository"""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from benchmarks.recorded_segment import named_or_beside
 
-from headway.experiments.recorded.segment import SEGMENT_VARIABLE
 from headway.spark.session.spark_session import local_session
-from tests.experiments.quick_run import QuickRun, shared_run
+from headway_studies.beyond.recorded_segment import SEGMENT_VARIABLE
+from tests.studies.quick_run import QuickRun, shared_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.experiments.recorded.segment import lacks, recording, segment_directory
+from headway_studies.beyond.recorded_segment import lacks, recording, segment_directory
 
 DOCUMENTED = "60737c0f3f54e741"
 """the recording whose numbers are in docs/ and in tests, as ``recording()`` tells it"""

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 from tests.browser.conftest import Visitor
-from tests.experiments.quick_run import QuickRun
+from tests.studies.quick_run import QuickRun
 
-OUTSIDE = """[...document.querySelectorAll('figure svg.chart')].flatMap(svg => {
+OUTSIDE = """[...document.querySelectorAll('figure.chart svg')].flatMap(svg => {
   const frame = svg.getBoundingClientRect();
   return [...svg.querySelectorAll('text')].filter(text => {
     const box = text.getBoundingClientRect();
-    return box.left < frame.left - 1 || box.right > frame.right + 1
-        || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+    return box.width && (box.left < frame.left - 1 || box.right > frame.right + 1
+        || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
   }).map(text => `${svg.closest('.study').id}: ${text.textContent}`);
 })"""
 """texts of pictures that stick out of their frames"""
 EMPTY = """[...document.querySelectorAll('.study')].filter(
   study => study.querySelector('.claim')
-    && !study.querySelector('figure svg.chart :is(path, rect, circle), .grid tbody tr')
+    && !study.querySelector('figure.chart svg .role-mark path, .grid tbody tr')
 ).map(study => study.id)"""
 """studies with claims and nothing to see"""
 MARKS = """[...document.querySelectorAll('.glance a.mark')].map(mark => {
@@ -50,6 +50,7 @@ def claims(quick_run: QuickRun) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("width", [390, 1280])
 def test_fits_every_width(visitor: Visitor, quick_run: QuickRun, width: int, scheme: str) -> None:
     page = visitor.open(quick_run.report, width=width, color_scheme=scheme)
+    page.evaluate("Promise.all(figures.map(draw))")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(OUTSIDE) == []
     assert page.evaluate(EMPTY) == []

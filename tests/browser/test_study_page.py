@@ -6,31 +6,27 @@ import re
 from dataclasses import replace
 
 import pytest
+from playwright.sync_api import Page
 from tests.browser.conftest import Visitor
 
-from headway.experiments.findings import (
+from headway.report.charts import (
     BarChart,
     Box,
     BoxPlot,
-    Findings,
     Grid,
     LineChart,
-    Place,
+    MapPlace,
     Point,
     Series,
     Span,
     Timeline,
     Track,
     TrackMap,
-    beyond,
-    numbers,
-    stated,
 )
-from headway.experiments.reproduce import Reproduced
-from headway.experiments.run_cells import CellDone
-from headway.experiments.studies import STUDIES
-from headway.experiments.study import Paper
-from headway.report.study_page import study_page
+from headway_studies.registry import STUDIES
+from headway_studies.report_page import study_page
+from headway_studies.run_studies import CellDone, Reproduced
+from headway_studies.study import Findings, Paper, beyond, numbers, stated
 
 LINES = LineChart(
     title="Figure 1: lines",
@@ -71,10 +67,10 @@ TRACKS = TrackMap(
     tracks=(
         Track(
             name="EDF",
-            places=tuple(Place(x=3 * x, y=0.1, radius=0.5, truth=(3 * x, 0)) for x in range(4)),
+            places=tuple(MapPlace(x=3 * x, y=0.1, radius=0.5, truth=(3 * x, 0)) for x in range(4)),
         ),
-        Track(name="FIFO", places=(Place(x=1, y=-0.4, radius=1.5), Place(x=7, y=0.6))),
-        Track(name="truth", places=(Place(x=0, y=0), Place(x=9, y=0)), true=True),
+        Track(name="FIFO", places=(MapPlace(x=1, y=-0.4, radius=1.5), MapPlace(x=7, y=0.6))),
+        Track(name="truth", places=(MapPlace(x=0, y=0), MapPlace(x=9, y=0)), true=True),
     ),
 )
 GRID = Grid(title="Table 1", headers=("task", "deadline"), rows=(("T1", "30 ms"),))
@@ -110,7 +106,8 @@ PAGE = study_page([FOUND, BROKEN, ABSENT], "headway reproduce example", quick=Tr
 def test_fits_every_width(visitor: Visitor, width: int, scheme: str) -> None:
     page = visitor.open(PAGE, width=width, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("figure svg.chart").count() == 5
+    assert len(drawings(page)) == 5
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("table caption").inner_text() == "Table 1"
     ink, back = page.evaluate(
         "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
@@ -154,33 +151,81 @@ def test_what_differs_says_why_and_what_failed_is_named(visitor: Visitor) -> Non
     assert page.locator(".claim:target").get_attribute("id") == "example-2"
 
 
-def test_pictures_tell_their_numbers(visitor: Visitor) -> None:
+DRAWN = "document.querySelectorAll('figure.chart[data-drawn] svg').length"
+
+
+def drawings(page: Page) -> list[str]:
+    """All charts, once they are drawn: those below the window are only on the way there."""
+    count = page.locator("figure.chart").count()
+    for place in range(count):
+        page.locator("figure.chart").nth(place).scroll_into_view_if_needed()
+    page.wait_for_function(f"{DRAWN} === {count}")
+    found: list[str] = page.evaluate(
+        "[...document.querySelectorAll('figure.chart')].map(figure => figure.dataset.drawn)"
+    )
+    return found
+
+
+def test_charts_follow_the_scheme_of_the_page(visitor: Visitor) -> None:
+    page = visitor.open(PAGE, color_scheme="dark")
+    assert drawings(page) == ["dark"] * 5
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function(
+        "document.querySelectorAll('figure.chart[data-drawn=light] svg').length === 5"
+    )
+
+
+def test_texts_are_inside_their_charts(visitor: Visitor) -> None:
+    page = visitor.open(PAGE, width=390)
+    drawings(page)
+    assert page.evaluate(OUTSIDE) == []
+
+
+OUTSIDE = """[...document.querySelectorAll('figure.chart svg')].flatMap(svg => {
+  const frame = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll('text')].filter(text => {
+    const box = text.getBoundingClientRect();
+    return box.width && (box.left < frame.left - 1 || box.right > frame.right + 1
+        || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
+  }).map(text => text.textContent);
+})"""
+"""texts of charts that stick out of their frames"""
+
+
+def test_a_mark_tells_its_numbers(visitor: Visitor) -> None:
     page = visitor.open(PAGE)
-    told = page.evaluate(
-        "[...document.querySelectorAll('svg.chart g>title')].map(t=>t.textContent)"
-    )
-    assert "ours <b>: 2 → 4" in told[0]
-    assert "100 %, FIFO: 3" in told
-    assert "EDF: 1, 2, 3, 4, 6" in told
-    assert "n2: 5 to 6" in told
-    assert "FIFO: 1, -0.4 ± 1.5" in told
-    boxes = page.evaluate(
-        """[...document.querySelectorAll('figure svg.chart')].map(svg => {
-             const frame = svg.getBoundingClientRect();
-             return [...svg.querySelectorAll('text')].every(text => {
-               const box = text.getBoundingClientRect();
-               return box.left >= frame.left - 1 && box.right <= frame.right + 1
-                   && box.bottom <= frame.bottom + 1;
-             });
-           })"""
-    )
-    assert boxes == [True] * 5
+    drawings(page)
+    bars = page.locator("figure.chart").nth(1)
+    bars.locator("path[aria-roledescription=bar]").nth(1).hover()
+    told = page.locator("#vg-tooltip-element.visible")
+    told.wait_for()
+    assert told.inner_text().split() == [
+        "group", "100", "%", "series", "FIFO", "ms", "3", "spread", "none",
+    ]  # fmt: skip
+
+
+def test_a_click_in_the_legend_hides_a_series_and_brings_it_back(visitor: Visitor) -> None:
+    page = visitor.open(PAGE)
+    drawings(page)
+    chart = page.locator("figure.chart").nth(1)
+    bars = chart.locator("path[aria-roledescription=bar]")
+    assert bars.count() == 3
+    entry = chart.locator(".role-legend-label text").filter(has_text="EDF").first
+    for left in (1, 3):
+        entry.click()
+        page.wait_for_function(
+            "left => document.querySelectorAll('figure.chart')[1]"
+            ".querySelectorAll('path[aria-roledescription=bar]').length === left",
+            arg=left,
+        )
 
 
 def test_prints_on_white(visitor: Visitor) -> None:
     page = visitor.open(PAGE, color_scheme="dark")
     page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function(
+        "document.querySelectorAll('figure.chart[data-drawn=light] svg').length === 5"
+    )
     back = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert back == "rgb(255, 255, 255)"
-    fill = page.evaluate("getComputedStyle(document.querySelector('svg.chart .page')).fill")
-    assert fill == "rgb(255, 255, 255)"

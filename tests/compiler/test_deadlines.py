@@ -8,10 +8,10 @@ from tests.compiler.build import compiled_until, one_node, query_of
 from tests.compiler.golden import EXAMPLE, golden
 
 from headway.compiler.deadlines import deadlines
-from headway.experiments.aedsms_tables import OPERATORS
 from headway.files import load_query, load_vehicle
 from headway.model.plan import Task
 from headway.model.quantities import MILLISECOND, format_duration
+from headway_studies.aedsms.aedsms_tasks import OPERATORS
 
 STUDY = compiled_until(
     deadlines,

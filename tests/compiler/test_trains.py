@@ -6,13 +6,13 @@ from tests.compiler.build import compiled_until, one_node, query_of
 from tests.compiler.golden import EXAMPLE, golden, same_as_shared
 
 from headway.compiler.trains import form_tasks, trains, waits
-from headway.experiments.aedsms_tables import OPERATORS
 from headway.files import load_query, load_vehicle, parse_query
 from headway.model.graph import graph_of
 from headway.model.plan import Task
 from headway.model.quantities import MILLISECOND
 from headway.model.query import Query
 from headway.model.vehicle import Node, Vehicle
+from headway_studies.aedsms.aedsms_tasks import OPERATORS
 
 
 def trains_of(query: Query) -> list[list[str]]:

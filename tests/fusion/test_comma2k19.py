@@ -5,10 +5,17 @@ from __future__ import annotations
 import pytest
 from tests.recorded_drive import SEGMENT, needs_a_drive, needs_the_documented_drive
 
-from headway.experiments.recorded.fusion import arrivals, fused, operator
-from headway.experiments.recorded.positions import DISORDER, PATIENCE, with_fusion, without_fusion
 from headway.model.quantities import MILLISECOND
 from headway.sources.comma2k19 import Segment, load_segment
+from headway_studies.beyond.recorded_positions import (
+    DISORDER,
+    PATIENCE,
+    arrivals,
+    fused,
+    operator,
+    with_fusion,
+    without_fusion,
+)
 
 pytestmark = needs_a_drive
 

@@ -10,11 +10,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from headway.experiments.hvlb.random_graphs import figure_2, random_graph
-from headway.experiments.hvlb.random_shape import Shape
 from headway.model.static_network import Processor, ProcessorNetwork, Schedule, TaskSlot
 from headway.report.gantt import Chart, gantt_html, gantt_svg
 from headway.schedule.static import schedule
+from headway_studies.hvlb_cc.random_graphs import Shape, figure_2, random_graph
 
 SVG = "{http://www.w3.org/2000/svg}"
 

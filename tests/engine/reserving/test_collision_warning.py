@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.crowded_crossing import RADIO, Crossing, crowded, radio_load, run_one
 from tests.cli.invoke import STUDY
 
 from headway.compiler import compile_query
-from headway.experiments.overload.crossing import RADIO, Crossing, crowded, radio_load, run_one
 from headway.files import load_query, load_vehicle
 from headway.model.plan import Plan
 

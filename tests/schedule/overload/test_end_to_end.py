@@ -12,10 +12,15 @@ from tests.cli.invoke import STUDY, headway
 from tests.schedule.overload.support import MS
 
 from headway.errors import TaskSetError
-from headway.experiments.overload.paths import END_TO_END, EVERYBODY, draw_path_jobs, run_path_trial
-from headway.experiments.overload.trials import generator
 from headway.model.taskset import FULL, TaskKind
 from headway.schedule.overload.admission_over_nodes import NodePath, Stage
+from headway.schedule.overload.load_trials import (
+    END_TO_END,
+    EVERYBODY,
+    draw_path_jobs,
+    run_path_trial,
+    trial_generator,
+)
 from headway.schedule.overload.plan_paths import at_load
 
 TWO_NODES = """query: two
@@ -120,5 +125,5 @@ def test_a_job_that_finds_no_room_on_its_last_node_takes_none_on_the_first() -> 
     ]
     found = run_path_trial(soft, [(0, 0), (0, 1), (0, 2)], END_TO_END, 200 * MS)
     assert (found.rejected, found.late) == ([0, 1, 0], [0, 0, 0])
-    jobs = draw_path_jobs(soft, 400 * MS, generator(0, 0, 0))
+    jobs = draw_path_jobs(soft, 400 * MS, trial_generator(0, 0, 0))
     assert sum(run_path_trial(soft, jobs, EVERYBODY, 400 * MS).rejected) == 0

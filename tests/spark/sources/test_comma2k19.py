@@ -14,7 +14,6 @@ import headway as hw
 from headway.compiler import compile_query
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
-from headway.experiments.recorded.segment import dbc_of
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.sources.can_log import CanDecoder, CanMapping, load_can_file, read_frames
@@ -22,6 +21,7 @@ from headway.sources.recordings import read_recording
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.sources.can_source import register
 from headway.spark.sources.checked_files import Quarantine
+from headway_studies.beyond.recorded_segment import dbc_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -24,21 +24,22 @@ from headway.cli.terminal import (
     table,
     write,
 )
-from headway.engine.run_folder import RunFolder, summary_text
-from headway.errors import InputError, Problem
-from headway.experiments.collision.application import Application, Keep, application
-from headway.experiments.collision.measured import (
+from headway.drive.collision_warning import Keep, QueryInVehicle, Setting, load_collision_warning
+from headway.drive.trial import run_trial
+from headway.drive.trial_results import (
     LatencyRow,
     Measured,
     MeetingRow,
+    SettingSummary,
     TrialRow,
+    World,
+    processors,
+    run_trials,
+    summaries,
     to_table,
 )
-from headway.experiments.collision.parallel import processors
-from headway.experiments.collision.setting import Setting
-from headway.experiments.collision.summaries import SettingSummary, summaries
-from headway.experiments.collision.trial import run_trial
-from headway.experiments.collision.trials import World, run_trials
+from headway.engine.run_folder import RunFolder, summary_text
+from headway.errors import InputError, Problem
 from headway.report.replay.drive_replay import replay_of
 from headway.report.replay.replay_page import replay_page
 from headway.report.tables import drive_tables
@@ -155,7 +156,7 @@ def write_rows(folder: RunFolder, found: Sequence[Sequence[Measured]]) -> None:
         pq.write_table(to_table(rows), folder.part(name))
 
 
-def replay_of_first(app: Application, world: World, settings: Sequence[Setting]) -> str:
+def replay_of_first(app: QueryInVehicle, world: World, settings: Sequence[Setting]) -> str:
     """The first drive again: it is the same to the last bit."""
     recording = record(world, trial=0)
     runs = [run_trial(app, recording, setting) for setting in settings]
@@ -266,7 +267,7 @@ def drive(
     Exit code: 0 some setting saw every car in time, 1 none did, 2 bad input.
     """
     settings = settings_of(policy, v2v, shed, shed_keeps)
-    app = application(query, vehicle)
+    app = load_collision_warning(query, vehicle)
     world = world_of(cars, seed, sumo, routes, duration)
     if out is None:
         found = _run(app, world, settings, trials, workers, None, shown=not json)
@@ -288,7 +289,7 @@ def drive(
 
 
 def _run(
-    app: Application,
+    app: QueryInVehicle,
     world: World,
     settings: Sequence[Setting],
     trials: int,
@@ -308,7 +309,7 @@ def _run(
 
 
 def _explained(
-    results: Sequence[SettingSummary], app: Application, trials: int, out: Path | None
+    results: Sequence[SettingSummary], app: QueryInVehicle, trials: int, out: Path | None
 ) -> Iterator[RenderableType]:
     drives = "one drive" if trials == 1 else f"{trials:,} drives"
     yield heading(f"{app.query.name} on {app.vehicle.name}, {drives}")

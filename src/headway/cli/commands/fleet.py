@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from headway.cli.charts_written import charts_or_note
 from headway.cli.commands.drive import grid_of
 from headway.cli.runnable_plan import runnable_plan
 from headway.cli.terminal import (
@@ -29,12 +30,12 @@ from headway.cli.terminal import (
     write,
     write_problem,
 )
+from headway.drive.collision_warning import check_streams
+from headway.drive.driven_fleet import DrivenFleet, driven_fleet
 from headway.engine.run_folder import RunFolder
 from headway.errors import FileError, InputError, Place, Problem
-from headway.experiments.collision.application import check_streams
-from headway.experiments.collision.fleet import DrivenFleet, driven_fleet
 from headway.model.plan import Plan
-from headway.report.fleet_chart import fleet_svg
+from headway.report.run_charts import fleet_charts
 from headway.report.tables import run_tables
 from headway.schedule.online import policy_named
 from headway.spark.session.spark_session import check_master, owned_session, parse_options
@@ -72,7 +73,7 @@ def scenario_fleet(
 
 # ---------------------------------------------------------------- the command
 
-CHART = "fleet.svg"
+CHART = "fleet"
 
 
 def fleet(
@@ -126,8 +127,8 @@ def fleet(
           --vehicle examples/collision_warning/vehicle.yaml --output build/drives
 
     Writes each output of all vehicles as Parquet, the counts of each vehicle (vehicles.parquet), a
-    chart (fleet.svg) and summary.json; of a scenario also who was on collision course with whom
-    (meetings.parquet).
+    chart (fleet.html and fleet.svg) and summary.json; of a scenario also who was on collision
+    course with whom (meetings.parquet).
 
     Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
     """
@@ -153,7 +154,8 @@ def fleet(
                         charged=prepared.charged, vehicles=vehicles, seed=seed, traced=trace,
                     )  # fmt: skip
         title = f"{prepared.plan.query.name}: {run.vehicles:,} vehicles, {policy}"
-        folder.write_text(CHART, fleet_svg(run, title))
+        for name, text in charts_or_note(CHART, fleet_charts(run), title).items():
+            folder.write_text(name, text)
         named: dict[str, Any] = {
             "query": prepared.plan.query.name,
             "vehicle": prepared.plan.vehicle.name,

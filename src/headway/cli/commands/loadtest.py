@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import pyarrow.parquet as pq
 import typer
 
+from headway.cli.charts_written import charts_or_note
 from headway.cli.terminal import (
     ExitCode,
     heading,
@@ -28,32 +29,30 @@ from headway.cli.terminal import (
 )
 from headway.compiler import compile_query
 from headway.errors import InputError, Problem
-from headway.experiments.overload.paths import (
-    KNOWN,
-    check_policies,
-    draw_path_jobs,
-    run_path_trial,
-    run_path_trials,
-)
-from headway.experiments.overload.trials import (
-    Cell,
-    Row,
-    analyse,
-    generator,
-    record_trial,
-    run_trials,
-    to_table,
-)
 from headway.files import load_query, load_vehicle, placed
 from headway.files.taskset_file import is_task_set, load_task_set
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, TaskSet, check_hard_load
-from headway.report.loadtest_chart import misses_svg
 from headway.report.loadtest_timeline import trial_perfetto, trial_svg
+from headway.report.run_charts import miss_charts
 from headway.report.tables.loadtest_tables import misses, plain, verdict
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.overload import TrialRecord
 from headway.schedule.overload.admission_over_nodes import NodePath
+from headway.schedule.overload.load_trials import (
+    END_TO_END_POLICIES,
+    LoadCell,
+    LoadRow,
+    check_end_to_end_policies,
+    draw_path_jobs,
+    load_cells,
+    load_table,
+    record_load_trial,
+    run_load_trials,
+    run_path_trial,
+    run_path_trials,
+    trial_generator,
+)
 from headway.schedule.overload.plan_paths import (
     at_load,
     check_nodes,
@@ -174,7 +173,7 @@ class Trials(ABC):
         """Steps of the progress bar."""
 
     @abstractmethod
-    def rows(self, advance: Callable[[], None]) -> list[Row]: ...
+    def rows(self, advance: Callable[[], None]) -> list[LoadRow]: ...
 
     @abstractmethod
     def records(self, shown: Shown) -> list[tuple[TaskSet, TrialRecord]]:
@@ -201,10 +200,10 @@ class SetTrials(Trials):
     def count(self) -> int:
         return len(self.given.sets) * len(self.loads) * self.trials
 
-    def rows(self, advance: Callable[[], None]) -> list[Row]:
-        rows: list[Row] = []
+    def rows(self, advance: Callable[[], None]) -> list[LoadRow]:
+        rows: list[LoadRow] = []
         for which, one in enumerate(self.given.sets):
-            found = run_trials(
+            found = run_load_trials(
                 lambda at, _, which=which: self.given.at(which, at),  # type: ignore[misc]
                 loads=self.loads,
                 trials=self.trials,
@@ -222,7 +221,7 @@ class SetTrials(Trials):
         found = []
         for which in range(len(self.given.sets)):
             task_set = self.given.at(which, shown.load)
-            record = record_trial(
+            record = record_load_trial(
                 task_set,
                 load=shown.load,
                 trial=shown.trial,
@@ -242,7 +241,7 @@ class PathTrials(Trials):
         if not self.given.paths:
             want = "name a query and its vehicle, or leave out --end-to-end"
             raise InputError(Problem("a task set has no paths over nodes", want=want))
-        check_policies(self.policies)
+        check_end_to_end_policies(self.policies)
 
     @property
     def count(self) -> int:
@@ -251,7 +250,7 @@ class PathTrials(Trials):
     def _at(self, load: int) -> list[NodePath]:
         return at_load(self.given.paths, load * FULL // 100)
 
-    def rows(self, advance: Callable[[], None]) -> list[Row]:
+    def rows(self, advance: Callable[[], None]) -> list[LoadRow]:
         return run_path_trials(
             self._at,
             loads=self.loads,
@@ -264,7 +263,7 @@ class PathTrials(Trials):
 
     def records(self, shown: Shown) -> list[tuple[TaskSet, TrialRecord]]:
         paths = self._at(shown.load)
-        random = generator(self.seed, shown.load, shown.trial)
+        random = trial_generator(self.seed, shown.load, shown.trial)
         jobs = draw_path_jobs(paths, self.duration, random)
         found = run_path_trial(paths, jobs, shown.policy, self.duration)
         return [(node.task_set, node.record) for node in found.nodes.values()]
@@ -304,7 +303,7 @@ def loadtest(
         typer.Option(
             "--end-to-end",
             help="query: admit jobs on all nodes of their path or on none, messages included "
-            f"(policies {', '.join(KNOWN)})",
+            f"(policies {', '.join(END_TO_END_POLICIES)})",
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="of the drawn jobs")] = 0,
@@ -315,7 +314,8 @@ def loadtest(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="write misses.svg, rows.parquet, timeline.*.json and .svg, summary"
+            metavar="DIR",
+            help="write misses.html and .svg, rows.parquet, timeline.*.json and .svg, summary",
         ),
     ] = None,
     json: Annotated[
@@ -336,7 +336,7 @@ def loadtest(
 
     Exit code: 0 under some policy no hard task missed a deadline, 1 under none, 2 bad input.
     """
-    chosen = policy or (",".join(KNOWN) if end_to_end else DEFAULT)
+    chosen = policy or (",".join(END_TO_END_POLICIES) if end_to_end else DEFAULT)
     policies = list(dict.fromkeys(overload_policy_named(n).name for n in chosen.split(",")))
     loads = parse_loads(load)
     shown = parse_shown(timeline, policies, loads, trials)
@@ -352,7 +352,7 @@ def loadtest(
     )
     with given.placing(), progress(test.count, shown=not json, unit="trials", step=1) as advance:
         rows = test.rows(advance)
-    cells = analyse(rows)
+    cells = load_cells(rows)
     about = {
         "name": given.name,
         "policies": policies,
@@ -364,7 +364,8 @@ def loadtest(
     summary = json_format.dumps(plain(cells, about), indent=1, ensure_ascii=False) + "\n"
     written: list[Path] = []
     if out is not None:
-        texts = {"summary.json": summary, "misses.svg": misses_svg(cells, f"{given.name}: misses")}
+        charts = charts_or_note("misses", miss_charts(cells), f"{given.name}: misses")
+        texts = {"summary.json": summary, **charts}
         with given.placing():
             texts |= test.timelines(shown)
         written = write_files(out, texts)
@@ -379,11 +380,11 @@ def loadtest(
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
 
 
-def _kept(cells: list[Cell], policy: str) -> bool:
+def _kept(cells: list[LoadCell], policy: str) -> bool:
     return all(cell.most == 0 for cell in cells if cell.policy == policy and cell.hard)
 
 
-def _parquet(rows: list[Row]) -> bytes:
+def _parquet(rows: list[LoadRow]) -> bytes:
     buffer = BytesIO()
-    pq.write_table(to_table(rows), buffer)
+    pq.write_table(load_table(rows), buffer)
     return buffer.getvalue()

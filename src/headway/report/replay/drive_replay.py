@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headway.experiments.collision.encounters import STOPPING_TIME, crash_rate
-from headway.experiments.collision.measured import measure
-from headway.experiments.collision.trial import US_PER_S, Trial
+from headway.drive.encounters import STOPPING_TIME, crash_rate
+from headway.drive.trial import US_PER_S, Trial
+from headway.drive.trial_results import measure
 from headway.model.quantities import MICROSECOND
 from headway.report.plan.plan_tables import percent
 from headway.report.replay.replay_data import (

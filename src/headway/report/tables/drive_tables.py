@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isnan
 
-from headway.experiments.collision.encounters import STOPPING_TIME
-from headway.experiments.collision.summaries import SettingSummary
+from headway.drive.encounters import STOPPING_TIME
+from headway.drive.trial_results import SettingSummary
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table, percent
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from headway.experiments.overload.trials import Cell
 from headway.report.plan.plan_tables import Table, sign
+from headway.schedule.overload.load_trials import LoadCell
 
 
-def misses(cells: Sequence[Cell]) -> Table:
+def misses(cells: Sequence[LoadCell]) -> Table:
     """Miss ratios (%) with their spread: a row per load and task, a column per policy."""
     policies = list(dict.fromkeys(cell.policy for cell in cells))
     rows: dict[tuple[int, str, bool], dict[str, str]] = {}
@@ -28,7 +28,7 @@ def misses(cells: Sequence[Cell]) -> Table:
     )
 
 
-def verdict(cells: Sequence[Cell]) -> list[str]:
+def verdict(cells: Sequence[LoadCell]) -> list[str]:
     """A line per policy: whether hard tasks missed, and from which load on."""
     lines = []
     for policy in dict.fromkeys(cell.policy for cell in cells):
@@ -43,7 +43,7 @@ def verdict(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def plain(cells: Sequence[Cell], about: dict[str, Any]) -> dict[str, Any]:
+def plain(cells: Sequence[LoadCell], about: dict[str, Any]) -> dict[str, Any]:
     """For programs; ratios rounded, so that it reads well and stays the same."""
     return {
         **about,

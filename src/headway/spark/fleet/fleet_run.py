@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
+from headway.drive.driven_fleet import Vehicles
 from headway.engine.result_tables import free_name
 from headway.engine.results import COUNTS, OutputSummary
 from headway.engine.run_folder import RunFolder
@@ -27,7 +28,6 @@ from headway.spark.fleet.twins import (
     MET,
     TRACED,
     Twins,
-    Vehicles,
     fleet_from,
     output_struct,
 )

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import pyarrow as pa
 
+from headway.drive.driven_fleet import MET_COLUMNS, Met, Vehicles
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.result_tables import trace_table
@@ -31,39 +32,6 @@ from headway.model.user_operator import Row
 from headway.sources.recordings import read_recording
 from headway.spark.lowering.engine_region import arrivals
 from headway.spark.lowering.frames import arrow_types
-
-# ---------------------------------------------------------------- what a task needs of a fleet
-
-
-class Met(NamedTuple):
-    """A car on collision course with a vehicle of the fleet; times in seconds of the drive. ``ttc``
-    is what was left when the vehicle first knew of it, None if it never did in time."""
-
-    car: int
-    impact: float
-    ttc: float | None
-    crash: bool
-
-
-MET_COLUMNS = {
-    "car": pa.int64(), "impact": pa.float64(), "ttc": pa.float64(), "crash": pa.bool_(),
-}  # fmt: skip
-
-
-class Vehicles(Protocol):
-    """A fleet by number, from 0; travels to the tasks."""
-
-    @property
-    def count(self) -> int: ...
-
-    def name(self, number: int) -> str: ...
-
-    def arrivals(self, number: int) -> Iterator[Arrival]:
-        """What arrives at one vehicle's sources, in order."""
-
-    def met(self, number: int, result: RunResult) -> Iterable[Met]:
-        """Who was on collision course with it, once its engine has run."""
-
 
 # ---------------------------------------------------------------- made from a recording
 

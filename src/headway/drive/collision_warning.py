@@ -1,0 +1,187 @@
+"""The query that is tried in traffic, ``examples/collision_warning``: its variants, and how our car
+is equipped.
+
+The query is compiled once, as the files say: placement, trains and deadlines stay the same in all
+runs. A variant changes only how many V2V tuples the load shedder lets in, which ones, and (to see
+how much hangs on an assumption) what a fused item costs. It is not compiled anew, because the
+compiler refuses what the vehicle cannot carry, and a drive is to show just that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+from headway.compiler import compile_query
+from headway.compiler.passes import recompile
+from headway.errors import FileError, InputError, Place, Problem
+from headway.files import load_query, load_vehicle
+from headway.model.expression import Sql
+from headway.model.operators import Fusion
+from headway.model.plan import Plan
+from headway.model.quantities import MILLISECOND, SECOND
+from headway.model.query import LoadShedder, Query, Source, Step
+from headway.model.vehicle import Vehicle
+from headway.schedule.online import engine_policy_named
+
+NAME = "collision_warning"
+RADIO = "v2v"
+FUSION = "sdfo2"
+SHED_WINDOW = 100 * MILLISECOND
+"""The load shedder counts in windows of one radio cycle."""
+
+
+class Keep(StrEnum):
+    """Which V2V tuples the load shedder keeps when more come than may pass."""
+
+    RANDOM = "random"
+    """any, as in the study of the S-EDF paper (footnote 5)"""
+    NEAREST = "nearest"
+    """the nearest, as the query says"""
+
+
+_MIXED = "(unix_micros(timestamp) % 65519 * (unix_micros(timestamp) % 65519) + id * 69621) % 65521"
+RANDOM_VALUE = Sql(f"({_MIXED}) * ({_MIXED}) % 65521 * 48271 % 65521")
+"""A value that has nothing to do with what the tuple says: sensing time and object, squared twice
+modulo a prime. A linear formula will not do: a sender's times are evenly spaced, and so would be
+the values of its tuples. The times differ from trial to trial, and so does the choice."""
+
+
+@dataclass(frozen=True)
+class QueryInVehicle:
+    """A query and the vehicle it runs in."""
+
+    query: Query
+    vehicle: Vehicle
+
+
+def load_collision_warning(
+    query: Path | None = None, vehicle: Path | None = None
+) -> QueryInVehicle:
+    """The example's files, or those that are named."""
+    query = query or example("query.yaml")
+    vehicle = vehicle or example("vehicle.yaml")
+    loaded = load_query(query).query
+    check_streams(loaded, Place(str(query)))
+    return QueryInVehicle(loaded, load_vehicle(vehicle).vehicle)
+
+
+def example(name: str) -> Path:
+    """A file of the example, as installed with the package or as it stands in the source tree."""
+    package = Path(__file__).parents[1]
+    for folder in (package / "examples" / NAME, package.parents[1] / "examples" / NAME):
+        if (folder / name).is_file():
+            return folder / name
+    raise FileError(
+        Problem(
+            "the collision-warning example is not installed",
+            place=Place(str(package / "examples" / NAME / name)),
+            want="install Headway from a wheel or a source tree, or name query and vehicle",
+        )
+    )
+
+
+def check_streams(query: Query, place: Place | None = None) -> None:
+    """The study needs these streams under these names."""
+    wanted = {
+        "source": (("gps", "speed", "radar", RADIO), [source.name for source in query.sources]),
+        "output": (("output1", "output2", "output3"), [output.name for output in query.outputs]),
+    }
+    problems = [
+        Problem(f"the study needs a {kind} {name!r}", got=", ".join(there), place=place)
+        for kind, (names, there) in wanted.items()
+        for name in names
+        if name not in there
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+@cache
+def plan_for(
+    application: QueryInVehicle,
+    shed: int | None = None,
+    keep: Keep = Keep.RANDOM,
+    item_cost: int | None = None,
+) -> Plan:
+    """A variant: at most ``shed`` V2V tuples per second (None: as the query says), and type 2
+    fusion at ``item_cost`` nanoseconds an item, with 11.0 ms for one item as printed."""
+    plan = _compiled(application)
+    query = plan.query
+    sources = tuple(_shedding(source, shed, keep) for source in query.sources)
+    steps = tuple(_costing(step, item_cost) for step in query.steps)
+    return recompile(plan, replace(query, sources=sources, steps=steps))
+
+
+@cache
+def _compiled(application: QueryInVehicle) -> Plan:
+    return compile_query(application.query, application.vehicle)
+
+
+def shed_quota(shed: int) -> int:
+    """Tuples per window of the load shedder for so many per second."""
+    quota = Fraction(shed * SHED_WINDOW, SECOND)
+    if shed <= 0 or quota.denominator != 1:
+        raise InputError(
+            Problem(
+                "the load shedder counts in windows of 100 ms",
+                got=f"{shed} tuples/s",
+                want="give a multiple of 10 above 0",
+            )
+        )
+    return int(quota)
+
+
+def _shedding(source: Source, shed: int | None, keep: Keep) -> Source:
+    if source.name != RADIO:
+        return source
+    shedder = source.shedder
+    if shed is not None:
+        value = shedder.value if shedder is not None else RANDOM_VALUE
+        shedder = LoadShedder(at_most=shed_quota(shed), per=SHED_WINDOW, value=value)
+    if shedder is None:
+        raise InputError(
+            Problem(f"the source {RADIO!r} has no load shedder", want="say how much may pass")
+        )
+    if keep is Keep.RANDOM:
+        shedder = replace(shedder, value=RANDOM_VALUE)
+    return replace(source, shedder=shedder)
+
+
+def _costing(step: Step, item_cost: int | None) -> Step:
+    if item_cost is None or not isinstance(step, Fusion) or step.name != FUSION or not step.cost:
+        return step
+    base = step.cost.of(1) - item_cost
+    return replace(step, cost=replace(step.cost, base=base, per_item=item_cost))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Checked when made. ``shed``: V2V tuples per second that the load shedder lets in, None for as
+    many as the query says. ``item_cost``: nanoseconds of type 2 fusion per item, None for the
+    query's."""
+
+    policy: str = "s-edf"
+    v2v: bool = True
+    shed: int | None = None
+    keep: Keep = Keep.RANDOM
+    item_cost: int | None = None
+
+    def __post_init__(self) -> None:
+        engine_policy_named(self.policy)
+        if self.shed is not None:
+            shed_quota(self.shed)
+            if not self.v2v:
+                raise InputError(
+                    Problem("without V2V there is nothing to shed", want="leave out the limit")
+                )
+
+    @property
+    def label(self) -> str:
+        """For tables: ``s-edf, 400/s``, ``fifo+, no V2V``."""
+        if not self.v2v:
+            return f"{self.policy}, no V2V"
+        return self.policy if self.shed is None else f"{self.policy}, {self.shed}/s"

@@ -1,1 +1,0 @@
-"""Studies, one file each: parameters, run, analyse."""

@@ -1,1 +1,0 @@
-"""The collision-warning study: the compiled query in a simulated world, and what came of it."""

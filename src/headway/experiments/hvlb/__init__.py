@@ -1,1 +1,0 @@
-"""Random task graphs and the experiments of HVLB_CC on them."""

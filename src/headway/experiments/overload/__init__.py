@@ -1,1 +1,0 @@
-"""Task sets in overload: the studies of ROP-EDF."""

@@ -1,1 +1,0 @@
-"""The worked example and the basic study of S-EDF."""

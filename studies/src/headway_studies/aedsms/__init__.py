@@ -1,0 +1,1 @@
+"""Studies of the AEDSMS paper: the collision warning."""

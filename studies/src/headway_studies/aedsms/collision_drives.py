@@ -1,0 +1,110 @@
+"""Cells of the collision-warning studies: what a mapping of plain values says about a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, lru_cache
+
+import pyarrow as pa
+
+from headway.drive.collision_warning import QueryInVehicle, Setting, load_collision_warning
+from headway.drive.trial import Metres, Times, Trial, run_trial
+from headway.model.quantities import MICROSECOND
+from headway.model.vehicle import Vehicle
+from headway.world.car_sensors import SensorModel
+from headway.world.drive_recording import DriveRecording, record
+from headway.world.drive_scenario import Scenario
+from headway_studies.row_reading import text, whole
+from headway_studies.study import Cell
+
+# ----------------------------------------------------------------
+# The vehicles of the study: the AEDSMS paper's three ECUs, and the S-EDF paper's one machine.
+
+
+THREE_NODES, ONE_NODE = "three nodes", "one node"
+
+
+@cache
+def application_on(vehicle: str) -> QueryInVehicle:
+    """The example on one of the two."""
+    given = load_collision_warning()
+    return given if vehicle == THREE_NODES else QueryInVehicle(given.query, alone(given))
+
+
+def alone(given: QueryInVehicle) -> Vehicle:
+    """Everything on one ECU like the first of the vehicle: no network (S-EDF section 6)."""
+    node = replace(given.vehicle.nodes[0], name="ecu")
+    sensors = tuple((source.name, node.name) for source in given.query.sources)
+    return Vehicle(name="one_node", nodes=(node,), sensors=sensors)
+
+
+TRIALS, QUICK_TRIALS = 100, 2
+SEED = 1
+"""of the traffic; a trial's number is the seed of its phases, noise and losses"""
+SCENARIO = Scenario(seed=SEED)
+S_EDF_RATE = 620
+"""V2V tuples/s: what the study of rates finds for S-EDF, and checks (the published one is 800)"""
+PUBLISHED = {"s-edf": 800, "fifo+": 100}
+"""V2V tuples/s with no miss"""
+LEAST_RATE = 10
+"""V2V tuples/s: one in each window of the load shedder"""
+SETTINGS = (
+    Setting(policy="s-edf", shed=S_EDF_RATE),
+    Setting(policy="s-edf", shed=PUBLISHED["fifo+"]),
+    Setting(policy="fifo+", shed=PUBLISHED["fifo+"]),
+    Setting(policy="fifo+", shed=LEAST_RATE),
+    Setting(policy="fifo+", v2v=False),
+    Setting(policy="s-edf", v2v=False),
+)
+"""The papers give each policy the rate it takes without a miss. FIFO+ misses here even without V2V
+(study of rates), so it is run at the published rate, at the least one, and without."""
+
+
+def trials_of(quick: bool) -> range:
+    return range(QUICK_TRIALS if quick else TRIALS)
+
+
+@lru_cache(maxsize=2)
+def drive(trial: int, radar_objects: int | None = None) -> DriveRecording:
+    """A drive through the studies' scenario; settings that follow each other share it."""
+    if radar_objects is None:
+        return record(SCENARIO, trial=trial)
+    return record(SCENARIO, trial=trial, sensors=SensorModel(radar_objects=radar_objects))
+
+
+@lru_cache(maxsize=12)
+def driven(trial: int, setting: Setting) -> Trial:
+    """A drive on the papers' vehicle; studies that ask for the same run of it share it."""
+    return run_trial(application_on(THREE_NODES), drive(trial), setting)
+
+
+def setting_of(cell: Cell) -> Setting:
+    """Policy and what an item costs; the limit is found or given elsewhere."""
+    item_us = cell.get("item_us")
+    return Setting(
+        policy=text(cell, "policy"),
+        item_cost=None if item_us is None else whole(cell, "item_us") * MICROSECOND,
+    )
+
+
+# ----------------------------------------------------------------
+# A recorded drive with other values in a few columns: what if a sensor had erred otherwise?
+
+
+def sensed_at(recording: DriveRecording, stream: str) -> Times:
+    """When each tuple of a stream was sensed, microseconds from the begin."""
+    times: Times = recording.streams[stream].column("timestamp").cast(pa.int64()).to_numpy()
+    return times - recording.begin
+
+
+def changed(
+    recording: DriveRecording, stream: str, columns: Mapping[str, Metres]
+) -> DriveRecording:
+    """The same drive with these columns instead, each of the type it had."""
+    table = recording.streams[stream]
+    for name, values in columns.items():
+        field = table.schema.field(name)
+        column = pa.array(values).cast(field.type, safe=False)
+        table = table.set_column(table.schema.get_field_index(name), field, column)
+    return replace(recording, streams={**recording.streams, stream: table})

@@ -1,0 +1,1 @@
+"""Studies of questions that no paper answers."""

@@ -1,0 +1,487 @@
+"""Beyond the papers: a minute of a real drive through the collision warning's components.
+
+The papers leave measurements on real traffic for later. Grid: the rate of the one ECU, each with
+every policy; the car ahead beside what the radar says by itself; the own position beside the
+reference trajectory, with every fix and with every tenth. Each cell carries which recording it is
+of, so that cells of another are not taken for its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from headway.drive.encounters import STOPPING_TIME
+from headway.model.quantities import MILLISECOND
+from headway.report.charts import BarChart, Grid, LineChart, Picture, Point, Series
+from headway.sources.comma2k19 import load_segment
+from headway_studies.beyond.recorded_positions import CARRIED, FUSED, HELD, error_lines, thinned
+from headway_studies.beyond.recorded_segment import (
+    CLOSING,
+    CarAhead,
+    agreement,
+    car_ahead,
+    car_ahead_application,
+    drive,
+    lacks,
+    plan_at,
+    radar_alone,
+    recorded,
+    recording,
+    segment_of,
+)
+from headway_studies.row_reading import (
+    POLICY_NAMES,
+    distinct,
+    flag,
+    number,
+    number_or_none,
+    text,
+    values,
+    where,
+    whole,
+)
+from headway_studies.study import Cell, Claim, Findings, Paper, Row, Scalar, Study, beyond
+
+FIGURE = "recorded drive"
+RECORDED_POLICIES = {policy: POLICY_NAMES[policy] for policy in ("s-edf", "fifo+", "mc+", "pcs")}
+FUSED_VIEW, RADAR_VIEW = "fused by the query", "radar alone"
+
+
+def rates_of(rows: Sequence[Row]) -> list[float]:
+    """The rates that were run, the fastest first."""
+    return sorted(set(values(where(rows, part="rate"), "rate")), reverse=True)
+
+
+def outputs_at(rows: Sequence[Row], policy: str, rate: float) -> list[Row]:
+    """A row for each output of a run."""
+    return where(rows, part="rate", policy=policy, rate=rate)
+
+
+def missed_share(rows: Sequence[Row], policy: str, rate: float) -> float:
+    """Of the tuples of all outputs."""
+    found = outputs_at(rows, policy, rate)
+    return sum(values(found, "misses")) / (sum(values(found, "tuples")) or 1)
+
+
+def slowest_kept(rows: Sequence[Row], policy: str) -> float | None:
+    """The slowest rate at which, and above which, no deadline was missed; None if there is none."""
+    return _slowest(rows, lambda rate: missed_share(rows, policy, rate) == 0)
+
+
+def slowest_promised(rows: Sequence[Row]) -> float | None:
+    """The slowest rate at which, and above which, the compiler promises the deadline of every
+    output (:attr:`headway.model.plan.Promise.kept`); the promises are for S-EDF."""
+
+    def all_promised(rate: float) -> bool:
+        bounds = [
+            (number_or_none(row, "bound_ms"), number(row, "deadline_ms"))
+            for row in outputs_at(rows, "s-edf", rate)
+        ]
+        return all(bound is not None and bound <= deadline for bound, deadline in bounds)
+
+    return _slowest(rows, all_promised)
+
+
+def _slowest(rows: Sequence[Row], holds: Callable[[float], bool]) -> float | None:
+    """The last rate before the first at which it does not hold, from the fastest down."""
+    found = None
+    for rate in rates_of(rows):
+        if not holds(rate):
+            break
+        found = rate
+    return found
+
+
+def milliseconds(row: Row, key: str) -> str:
+    return "–" if row[key] is None else f"{number(row, key):.1f}"
+
+
+def fixes(every: Scalar) -> str:
+    return "every fix" if every == 1 else f"one fix in {every}"
+
+
+OFTEN = 0.01
+"""share of the moments with more than 5 m between the two from which a cause is told"""
+
+
+def deadline_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Promises, and which policy keeps the deadlines down to which rate."""
+    ours = where(rows, part="rate", policy="s-edf")
+    bounded = [row for row in ours if row["bound_ms"] is not None]
+    over = [row for row in bounded if number(row, "longest_ms") > number(row, "bound_ms")]
+    refused = [number(row, "rate") for row in ours if not flag(row, "compiled")]
+    fastest = rates_of(rows)[0]
+    told = ", ".join(
+        f"{text(row, 'output')} {milliseconds(row, 'longest_ms')} "
+        f"of {milliseconds(row, 'bound_ms')} ms"
+        for row in where(bounded, rate=fastest)
+    )
+    promised = slowest_promised(rows)
+    rates = ", ".join(f"{rate:g}" for rate in rates_of(rows))
+    keeping = {name: slowest_kept(rows, policy) for policy, name in RECORDED_POLICIES.items()}
+    compared = min((rate for rate in keeping.values() if rate is not None), default=fastest)
+    missed = ", ".join(
+        f"{name} {missed_share(rows, policy, compared):.1%}"
+        for policy, name in RECORDED_POLICIES.items()
+    )
+    return [
+        beyond(
+            FIGURE,
+            "does S-EDF keep what the compiler promises, on real sensors?",
+            f"{len(bounded) - len(over)} of {len(bounded)} bounds kept; the longest latencies at "
+            f"rate {fastest:g}: {told or 'nothing is promised'}; "
+            f"{sum(values(where(ours, rate=fastest), 'misses')):.0f} of "
+            f"{sum(values(where(ours, rate=fastest), 'tuples')):,.0f} deadlines missed",
+        ),
+        beyond(
+            FIGURE,
+            f"the slowest ECU (of the rates {rates}) that keeps every deadline of this minute",
+            ", ".join(
+                f"{name} {'none' if rate is None else f'{rate:g}'}"
+                for name, rate in keeping.items()
+            )
+            + f"; promised down to {'none' if promised is None else f'{promised:g}'}"
+            + (f", refused by the compiler from {max(refused):g}" if refused else ""),
+        ),
+        beyond(FIGURE, f"missed deadlines at rate {compared:g}", missed),
+        beyond(
+            FIGURE,
+            f"times to collision that come out at rate {compared:g}, in time or late",
+            ", ".join(
+                f"{name} {number(row, 'tuples'):,.0f}"
+                for policy, name in RECORDED_POLICIES.items()
+                for row in where(outputs_at(rows, policy, compared), output="output2")
+            ),
+        ),
+    ]
+
+
+def agreement_claims(rows: Sequence[Row]) -> list[Claim]:
+    """The car ahead beside what the radar says by itself; there is no ground truth."""
+    (found,) = where(rows, part="agreement")
+    least = "; ".join(
+        f"{text(row, 'view')} {number(row, 'ttc'):.1f} s at {number(row, 'second'):.1f} s "
+        f"({number(row, 'distance'):.1f} m, closing at {-number(row, 'opening'):.1f} m/s)"
+        for row in where(rows, part="least")
+    )
+    cause = (
+        " (the fusion has no gate: a track number that the radar gives to another car goes on as "
+        "the same object)"
+        if number(found, "another_car") > OFTEN
+        else ""
+    )
+    return [
+        beyond(
+            FIGURE,
+            "is the car ahead where the radar alone has it (no ground truth)?",
+            f"distance: median difference {number(found, 'distance_median'):.2f} m, 95 % within "
+            f"{number(found, 'distance_95'):.2f} m, more than 5 m at "
+            f"{number(found, 'another_car'):.1%} of {number(found, 'both'):.0f} moments{cause}; "
+            f"relative speed: {number(found, 'speed_median'):.2f} m/s, 95 % within "
+            f"{number(found, 'speed_95'):.2f} m/s",
+        ),
+        beyond(
+            FIGURE,
+            f"the least time to collision ({STOPPING_TIME} s are needed to stop)",
+            least or "the distance never shrinks",
+        ),
+    ]
+
+
+def position_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Mean distance from the reference trajectory, shortcomings included."""
+    names = {HELD: "last fix held", CARRIED: "last two fixes carried on", FUSED: "type 1 fusion"}
+    claims = []
+    for every in distinct(where(rows, part="position"), "every"):
+        found = {
+            name: where(rows, part="position", every=every, line=line)[0]
+            for line, name in names.items()
+        }
+        plain = ", ".join(f"{name} {number(row, 'mean'):.2f} m" for name, row in found.items())
+        less = ", ".join(f"{number(row, 'without_offset'):.2f}" for row in found.values())
+        claims.append(
+            beyond(
+                FIGURE,
+                f"mean error of our own position, {fixes(every)}",
+                f"{plain}; without the constant offset of the GNSS {less} m",
+            )
+        )
+    return claims
+
+
+LONGEST_TTC = 40.0
+"""s, the end of the picture's scale"""
+HARDEST = "output1"
+"""the output with the shortest deadline"""
+
+
+def pictures(rows: Sequence[Row]) -> tuple[Picture, ...]:
+    hardest = where(rows, part="rate", output=HARDEST)
+    return (
+        _over_time(rows, "Distance to the car ahead", "m", lambda row: number(row, "distance")),
+        _over_time(
+            rows,
+            "Time to collision with the car ahead",
+            "s",
+            _shown_ttc,
+            f"At the top: {LONGEST_TTC:g} s or more, or not closing by {CLOSING:g} m/s. "
+            f"{STOPPING_TIME} s are needed to stop.",
+        ),
+        _by_rate(
+            rows,
+            "Missed deadlines by rate of the ECU",
+            "missed, %",
+            lambda policy, rate: 100 * missed_share(rows, policy, rate),
+            "Of the tuples of all outputs. The paper's processor has rate 1.",
+        ),
+        _by_rate(
+            rows,
+            f"Longest latency of {HARDEST} by rate of the ECU",
+            "ms",
+            lambda policy, rate: number(outputs_at(hardest, policy, rate)[0], "longest_ms"),
+            f"Deadline {number(hardest[0], 'deadline_ms'):g} ms.",
+        ),
+        _outputs(rows),
+        _misses(rows),
+        _positions(rows),
+        _position_table(rows),
+    )
+
+
+def _shown_ttc(row: Row) -> float:
+    found = number_or_none(row, "ttc")
+    return LONGEST_TTC if found is None else min(found, LONGEST_TTC)
+
+
+def _over_time(
+    rows: Sequence[Row], title: str, unit: str, shown: Callable[[Row], float], note: str = ""
+) -> LineChart:
+    return LineChart(
+        title=title,
+        x="s of the drive",
+        y=unit,
+        series=tuple(
+            Series(
+                name=view,
+                points=tuple(
+                    Point(x=number(row, "second"), y=shown(row))
+                    for row in where(rows, part="moment", view=view)
+                ),
+            )
+            for view in (RADAR_VIEW, FUSED_VIEW)
+        ),
+        note=note,
+    )
+
+
+def _by_rate(
+    rows: Sequence[Row], title: str, y: str, shown: Callable[[str, float], float], note: str
+) -> BarChart:
+    rates = rates_of(rows)
+    return BarChart(
+        title=title,
+        y=y,
+        groups=tuple(f"rate {rate:g}" for rate in rates),
+        bars=tuple(RECORDED_POLICIES.values()),
+        values=tuple(tuple(shown(policy, rate) for policy in RECORDED_POLICIES) for rate in rates),
+        note=note,
+    )
+
+
+def _outputs(rows: Sequence[Row]) -> Grid:
+    """At the fastest rate that was run; the promises are for S-EDF."""
+    fastest = rates_of(rows)[0]
+    return Grid(
+        title=f"Outputs at rate {fastest:g}, latencies in ms (the promises are for S-EDF)",
+        headers=(
+            "Policy", "Output", "Tuples", "Median", "Longest", "Promised", "Deadline", "Missed"
+        ),
+        rows=tuple(
+            (
+                name,
+                text(row, "output"),
+                f"{number(row, 'tuples'):,.0f}",
+                milliseconds(row, "median_ms"),
+                milliseconds(row, "longest_ms"),
+                milliseconds(row, "bound_ms") if policy == "s-edf" else "–",
+                f"{number(row, 'deadline_ms'):g}",
+                f"{number(row, 'misses'):,.0f}",
+            )
+            for policy, name in RECORDED_POLICIES.items()
+            for row in outputs_at(rows, policy, fastest)
+        ),
+    )  # fmt: skip
+
+
+def _misses(rows: Sequence[Row]) -> Grid:
+    outputs = distinct(where(rows, part="rate"), "output")
+    return Grid(
+        title="Missed of all tuples by rate of the ECU",
+        headers=("Rate", "Output", *RECORDED_POLICIES.values()),
+        rows=tuple(
+            (
+                f"{rate:g}",
+                str(output),
+                *(
+                    f"{number(row, 'misses'):,.0f} of {number(row, 'tuples'):,.0f}"
+                    for policy in RECORDED_POLICIES
+                    for row in where(outputs_at(rows, policy, rate), output=output)
+                ),
+            )
+            for rate in rates_of(rows)
+            for output in outputs
+        ),
+    )
+
+
+def _positions(rows: Sequence[Row]) -> BarChart:
+    found = where(rows, part="position")
+    thinned = distinct(found, "every")
+    return BarChart(
+        title="Mean error of our own position",
+        y="m",
+        groups=tuple(fixes(every) for every in thinned),
+        bars=(HELD, CARRIED, FUSED),
+        values=tuple(
+            tuple(
+                values(where(found, every=every, line=line), "mean")[0]
+                for line in (HELD, CARRIED, FUSED)
+            )
+            for every in thinned
+        ),
+        note="Against the reference trajectory.",
+    )
+
+
+def _position_table(rows: Sequence[Row]) -> Grid:
+    keys = ("mean", "rms", "percentile95", "without_offset")
+    return Grid(
+        title="Error of our own position in metres",
+        headers=("Fixes", "Known by", "Mean", "RMS", "95th percentile", "Mean without GNSS offset"),
+        rows=tuple(
+            (
+                fixes(row["every"]),
+                text(row, "line"),
+                *(f"{number(row, key):.3f}" for key in keys),
+            )
+            for row in where(rows, part="position")
+        ),
+    )
+
+
+RATES = (10.0, 5.0, 2.0, 1.5, 1.25, 1.0, 0.8, 0.7)
+"""of the ECU; 10 in the example's file, 1 is the paper's processor"""
+QUICK_RATES = (10.0, 1.0)
+EVERY, QUICK_EVERY = (1, 10), (1,)
+STEP_S = 0.25
+"""between two moments of the picture"""
+SEED = 1
+
+
+def cells(quick: bool) -> list[Cell]:
+    which = recording()
+    return [
+        *(
+            {"part": "rate", "rate": rate, "recording": which}
+            for rate in (QUICK_RATES if quick else RATES)
+        ),
+        {"part": "ahead", "recording": which},
+        *(
+            {"part": "position", "every": every, "recording": which}
+            for every in (QUICK_EVERY if quick else EVERY)
+        ),
+    ]
+
+
+def run(cell: Cell) -> list[Row]:
+    which = cell["recording"]
+    folder = segment_of(None if which is None else text(cell, "recording"))
+    if cell["part"] == "position":
+        every = whole(cell, "every")
+        lines = error_lines(thinned(load_segment(folder), every), SEED)
+        return [
+            {
+                "part": "position", "every": every, "line": line.name, "mean": line.mean,
+                "rms": line.rms, "percentile95": line.percentile95,
+                "without_offset": line.less(lines[0]).mean,
+            }
+            for line in lines
+        ]  # fmt: skip
+    given = car_ahead_application()
+    if cell["part"] == "ahead":
+        radar = radar_alone(folder)
+        (node,) = given.vehicle.nodes
+        plan = plan_at(given, node.rate)
+        return _ahead(car_ahead(drive(recorded(folder, given.query.sources), plan)), radar)
+    arrivals = recorded(folder, given.query.sources)
+    rate = number(cell, "rate")
+    plan = plan_at(given, rate)
+    promised = {
+        one.output: one.bound / MILLISECOND
+        for one in (plan.verdict.promises if plan.verdict else ())
+        if one.bound is not None
+    }
+    return [
+        {
+            "part": "rate", "rate": rate, "policy": policy, "output": found.output,
+            "tuples": found.tuples, "misses": found.misses,
+            "median_ms": found.latency_median / MILLISECOND,
+            "longest_ms": found.latency_max / MILLISECOND,
+            "deadline_ms": found.deadline / MILLISECOND,
+            "bound_ms": promised.get(found.output), "compiled": plan.verdict is not None,
+        }
+        for policy in RECORDED_POLICIES
+        for found in drive(arrivals, plan, policy).summary().outputs
+    ]  # fmt: skip
+
+
+def _ahead(fused: CarAhead, radar: CarAhead) -> list[Row]:
+    """Agreement and least TTC from all moments; the moments thinned for the picture."""
+    start = min(fused.time[0], radar.time[0])
+    end = max(fused.time[-1], radar.time[-1])
+    moments = start + np.arange(0, end - start + STEP_S / 2, STEP_S)
+    rows: list[Row] = [{"part": "agreement", **asdict(agreement(fused, radar))}]
+    for view, one in ((FUSED_VIEW, fused), (RADAR_VIEW, radar)):
+        if np.isfinite(one.ttc).any():
+            least = int(np.nanargmin(one.ttc))
+            rows.append(
+                {
+                    "part": "least", "view": view, "second": float(one.time[least] - start),
+                    "distance": float(one.distance[least]), "ttc": float(one.ttc[least]),
+                    "opening": float(one.opening[least]),
+                }
+            )  # fmt: skip
+        there = one.at(moments, reach=STEP_S / 2)
+        rows += [
+            {
+                "part": "moment", "view": view, "second": float(moment - start),
+                "distance": float(distance), "ttc": float(ttc) if np.isfinite(ttc) else None,
+            }
+            for moment, distance, ttc in zip(moments, there.distance, there.ttc, strict=True)
+            if np.isfinite(distance)
+        ]  # fmt: skip
+    return rows
+
+
+def analyse(rows: Sequence[Row]) -> Findings:
+    return Findings(
+        claims=(*deadline_claims(rows), *agreement_claims(rows), *position_claims(rows)),
+        pictures=pictures(rows),
+    )
+
+
+STUDY = Study(
+    name="recorded-drive",
+    paper=Paper.NONE,
+    figures=(FIGURE,),
+    title="A recorded real drive",
+    seconds=25,
+    cells=cells,
+    run=run,
+    analyse=analyse,
+    seed=SEED,
+    lacks=lacks,
+)

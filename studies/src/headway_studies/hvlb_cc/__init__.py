@@ -1,0 +1,1 @@
+"""Studies of the HVLB_CC paper: static schedules."""

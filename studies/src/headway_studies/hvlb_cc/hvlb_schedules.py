@@ -1,0 +1,229 @@
+"""HVLB_CC figures 4 to 6: the worked example's schedules, and the makespan over α."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+from headway.model.static_network import Schedule
+from headway.report.charts import LineChart, Point, Series, Span, Timeline
+from headway.schedule.static import ALGORITHMS, GridAlpha, StaticResult
+from headway_studies.hvlb_cc import worked_example
+from headway_studies.row_reading import number, text, where
+from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers
+
+NAMES = {"hsv-cc": "HSV_CC", "hvlb-cc-a": "HVLB_CC (A)", "hvlb-cc-b": "HVLB_CC (B)"}
+LAST_ALPHA, STEP = 3, Fraction(1, 100)
+LINKS = ("l1", "l2", "l3", "l4")
+FIGURE_4, FIGURE_6 = "hsv-cc", "hvlb-cc-b"
+"""the algorithms whose schedules they show, on one axis"""
+
+
+def cells(quick: bool) -> list[Cell]:
+    return [{"algorithm": name} for name in NAMES]
+
+
+def run(cell: Cell) -> list[Row]:
+    """The queue, the makespan at every point of the grid, and the best schedule."""
+    name = text(cell, "algorithm")
+    made = worked_example.instance(worked_example.PERIODS[name], worked_example.printed_reading())
+    result = ALGORITHMS[name].run(made, GridAlpha(LAST_ALPHA, STEP))
+    rows = [_row(name, "queue", task, place=place) for place, task in enumerate(result.order)]
+    rows += [_row(name, "alpha", "", place=at, end=value) for at, value in _makespans(result)]
+    if result.schedule is not None:
+        rows += _slots(name, result.schedule)
+    return list(rows)
+
+
+def _makespans(result: StaticResult) -> list[tuple[int, Fraction]]:
+    """(α in hundredths, makespan) where α decides anything."""
+    if len(result.intervals) < 2:
+        return []
+    points = range(int(LAST_ALPHA / STEP) + 1)
+    return [(at, found.makespan) for at in points if (found := result.at(at * STEP)) is not None]
+
+
+def _slots(name: str, found: Schedule) -> list[dict[str, float | str | None]]:
+    rows = [
+        _row(name, "task", slot.task, on=slot.processor, start=slot.start, end=slot.finish)
+        for slot in found.tasks
+    ]
+    return rows + [
+        _row(name, "message", f"{message.sender} {message.receiver}", on=slot.link,
+             start=slot.start, end=slot.finish)
+        for message in found.messages
+        for slot in message.links
+    ]  # fmt: skip
+
+
+def _row(
+    algorithm: str, what: str, name: str, *, on: str = "", place: int | None = None,
+    start: Fraction | None = None, end: Fraction | None = None,
+) -> dict[str, float | str | None]:  # fmt: skip
+    return {
+        "algorithm": algorithm, "what": what, "name": name, "on": on, "place": place,
+        "start": None if start is None else float(start),
+        "end": None if end is None else float(end),
+    }  # fmt: skip
+
+
+def analyse(rows: Sequence[Row]) -> Findings:
+    return Findings(
+        claims=(
+            *(_queue(rows, name) for name in ("hvlb-cc-a", "hvlb-cc-b")),
+            _figure_4(rows),
+            *(_figure_5(rows, name) for name in worked_example.FIGURE_5),
+            _figure_6(rows),
+        ),
+        pictures=(
+            _gantt(rows, FIGURE_4, "Figure 4: HSV_CC"),
+            _by_alpha(rows),
+            _gantt(rows, FIGURE_6, "Figure 6: HVLB_CC"),
+        ),
+    )
+
+
+def _queue(rows: Sequence[Row], name: str) -> Claim:
+    found = " ".join(text(row, "name") for row in where(rows, algorithm=name, what="queue"))
+    return numbers(
+        "section 4.3",
+        f"the queue of {NAMES[name]}: {worked_example.ORDERS[name]}",
+        found,
+        equal=found == worked_example.ORDERS[name],
+    )
+
+
+def _makespan(rows: Sequence[Row], name: str) -> float:
+    return max(number(row, "end") for row in where(rows, algorithm=name, what="task"))
+
+
+def _figure_4(rows: Sequence[Row]) -> Claim:
+    tasks = Counter(text(row, "on") for row in where(rows, algorithm="hsv-cc", what="task"))
+    carried = {
+        link: [text(r, "name") for r in where(rows, algorithm="hsv-cc", what="message", on=link)]
+        for link in LINKS
+    }
+    makespan = _makespan(rows, "hsv-cc")
+    switched = [" ".join(pair) for pair in worked_example.FIGURE_4_SWITCHED]
+    links = ", ".join(f"{link} {len(sent)}" for link, sent in carried.items())
+    return numbers(
+        "figure 4",
+        "HSV_CC: makespan 73, six tasks on p2, four on p3, none on p1; only n3's message to n6 is "
+        "on l2 and l4, none on l1, all others on l3",
+        f"makespan {makespan:g}; tasks: "
+        + ", ".join(f"{processor} {tasks[processor]}" for processor in worked_example.PROCESSORS)
+        + f"; messages: {links}; on l2: {', '.join(carried['l2']).replace(' ', ' to ') or 'none'}",
+        equal=makespan == worked_example.FIGURE_4_MAKESPAN
+        and {processor: tasks[processor] for processor in worked_example.PROCESSORS}
+        == worked_example.FIGURE_4_TASKS
+        and carried["l1"] == []
+        and carried["l2"] == carried["l4"] == switched
+        and len(carried["l3"]) > 0,
+    )
+
+
+def _figure_5(rows: Sequence[Row], name: str) -> Claim:
+    found = {
+        int(number(row, "place")): number(row, "end")
+        for row in where(rows, algorithm=name, what="alpha")
+    }
+    wanted = {
+        at: makespan
+        for first, last, makespan in worked_example.FIGURE_5[name]
+        for at in range(first, last + 1)
+    }
+    same = sum(found.get(at) == makespan for at, makespan in wanted.items())
+    told = ", ".join(
+        f"{makespan} on [{first / 100:g}, {last / 100:g}]"
+        for first, last, makespan in worked_example.FIGURE_5[name]
+    )
+    return numbers(
+        "figure 5",
+        f"{NAMES[name]}: {told}",
+        f"{same} of {len(wanted)} points of α as printed",
+        equal=found == wanted,
+    )
+
+
+def _figure_6(rows: Sequence[Row]) -> Claim:
+    def schedule(name: str) -> set[tuple[str, str, float, float]]:
+        return {
+            (text(row, "name"), text(row, "on"), number(row, "start"), number(row, "end"))
+            for what in ("task", "message")
+            for row in where(rows, algorithm=name, what=what)
+        }
+
+    lengths = [_makespan(rows, name) for name in ("hvlb-cc-a", "hvlb-cc-b")]
+    alike = schedule("hvlb-cc-a") == schedule("hvlb-cc-b")
+    return numbers(
+        "figure 6",
+        f"the best makespan of (A) and (B) is {worked_example.FIGURE_6_MAKESPAN}, "
+        "in the same schedule",
+        f"{lengths[0]:g} and {lengths[1]:g}; "
+        + ("the same schedule" if alike else "different schedules"),
+        equal=alike and set(lengths) == {worked_example.FIGURE_6_MAKESPAN},
+    )
+
+
+def _by_alpha(rows: Sequence[Row]) -> LineChart:
+    ours = [
+        Series(
+            name=NAMES[name],
+            points=tuple(
+                Point(x=number(row, "place") / 100, y=number(row, "end"))
+                for row in where(rows, algorithm=name, what="alpha")
+            ),
+        )
+        for name in worked_example.FIGURE_5
+    ]
+    level = Series(
+        name=NAMES["hsv-cc"],
+        points=tuple(Point(x=x, y=_makespan(rows, "hsv-cc")) for x in (0, LAST_ALPHA)),
+    )
+    return LineChart(
+        title="Figure 5: makespan over α",
+        x="α",
+        y="makespan",
+        series=(*ours, level),
+        steps=True,
+        from_zero=False,
+        note="α in steps of 0.01. HSV_CC is (A) at α = 0.",
+    )
+
+
+def _gantt(rows: Sequence[Row], name: str, title: str) -> Timeline:
+    lanes = []
+    for lane, what, kind, short in (
+        *((processor, "task", 0, "") for processor in worked_example.PROCESSORS),
+        *((link, "message", 1, "n") for link in LINKS),
+    ):
+        spans = tuple(
+            Span(
+                start=number(row, "start"),
+                end=number(row, "end"),
+                label=text(row, "name").replace(" n", "→").removeprefix(short),
+                kind=kind,
+            )
+            for row in where(rows, algorithm=name, what=what, on=lane)
+        )
+        lanes.append((lane, spans))
+    return Timeline(
+        title=f"{title}, makespan {_makespan(rows, name):g}",
+        x="time",
+        lanes=tuple(lanes),
+        until=max(_makespan(rows, one) for one in (FIGURE_4, FIGURE_6)),
+        note="Tasks on processors p1 to p3; on links l1 to l4 messages, 3→6 from n3 to n6.",
+    )
+
+
+STUDY = Study(
+    name="hvlb-example",
+    paper=Paper.HVLB_CC,
+    figures=("figure 4", "figure 5", "figure 6"),
+    title="The worked example: one graph, every α",
+    seconds=1,
+    cells=cells,
+    run=run,
+    analyse=analyse,
+)

@@ -1,0 +1,176 @@
+"""ROP-EDF study 2 (section 5.3, figure 9): hard misses under ER-EDF and under ROP-EDF.
+
+Grid: total requested utilisation 100, 110, 120, 130 % x 50 random task sets x policy; 20,000 ms.
+A set has 4 hard and 6 soft tasks. Tasks 1 to 9 are periodic with deadlines of 10 to 100 ms and
+utilisations that sum to 100 %; task 10 is aperiodic, 50 ms apart, and asks for the rest; at 100 %
+it asks for nothing. Utilisations are constant: the paper prints only the requested ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
+from headway.report.charts import LineChart, Point, Series
+from headway.schedule.overload.load_trials import LoadRow, run_load_trial
+from headway_studies.rop_edf.task_set_rows import OVERLOAD_POLICY_NAMES, kept, trials
+from headway_studies.row_reading import Sample, blocks, sample, whole
+from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, stated
+
+LEVELS = (100, 110, 120, 130)
+POLICIES = ("er-edf", "rop-edf-1", "rop-edf-2")
+SETS = 50
+DURATION = 20_000 * MILLISECOND
+HARD, PERIODIC = 4, 9
+GAP = 50
+LEAST = FULL // 100
+"""of a task"""
+
+
+def task_set(level: int, number: int, seed: int = 0) -> TaskSet:
+    """The same nine periodic tasks at every level."""
+    random = np.random.default_rng([seed, number])
+    deadlines = random.integers(10, 101, PERIODIC)
+    rest = FULL - PERIODIC * LEAST
+    cuts = np.sort(random.integers(0, rest + 1, PERIODIC - 1))
+    uses = np.diff(np.concatenate(([0], cuts, [rest]))) + LEAST
+    tasks = [
+        _task(index, int(deadlines[index]), int(uses[index]), sporadic=False)
+        for index in range(PERIODIC)
+    ]
+    if level > 100:
+        tasks.append(_task(PERIODIC, GAP, (level - 100) * FULL // 100, sporadic=True))
+    return TaskSet(name=f"{level} %, set {number}", tasks=tuple(tasks))
+
+
+def _task(index: int, deadline: int, use: int, *, sporadic: bool) -> OverloadTask:
+    hard = index < HARD
+    return OverloadTask(
+        name=f"H{index + 1}" if hard else f"S{index + 1 - HARD}",
+        kind=TaskKind.HARD if hard else TaskKind.SOFT,
+        period=deadline * MILLISECOND,
+        deadline=deadline * MILLISECOND,
+        utilisation=Constant(use),
+        sporadic=sporadic,
+    )
+
+
+def hard_miss_ratios_by_set(rows: Iterable[LoadRow]) -> dict[tuple[str, int], list[float]]:
+    """(policy, level) -> miss ratio of hard tasks in each set."""
+    found: dict[tuple[str, int], dict[int, list[LoadRow]]] = {}
+    for row in rows:
+        if row.hard:
+            sets = found.setdefault((row.policy, row.load), {})
+            sets.setdefault(row.trial, []).append(row)
+    return {
+        key: [
+            sum(row.rejected + row.late for row in group) / sum(row.jobs for row in group)
+            for group in sets.values()
+        ]
+        for key, sets in found.items()
+    }
+
+
+SEED = 0
+FIGURE = "figure 9"
+BLOCK = 10
+QUICK_SETS, QUICK_DURATION = 10, 4_000 * MILLISECOND
+
+
+def cells(quick: bool) -> list[Cell]:
+    sets = QUICK_SETS if quick else SETS
+    duration = QUICK_DURATION if quick else DURATION
+    return [
+        {"level": level, "first": first, "sets": count, "duration_ms": duration // MILLISECOND}
+        for level in LEVELS
+        for first, count in blocks(sets, BLOCK)
+    ]
+
+
+def run(cell: Cell) -> list[Row]:
+    level, first = whole(cell, "level"), whole(cell, "first")
+    return [
+        row
+        for number in range(first, first + whole(cell, "sets"))
+        for row in kept(
+            run_load_trial(
+                task_set(level, number, SEED),
+                load=level,
+                trial=number,
+                policies=POLICIES,
+                duration=whole(cell, "duration_ms") * MILLISECOND,
+                seed=SEED,
+            )
+        )
+    ]
+
+
+def analyse(rows: Sequence[Row]) -> Findings:
+    found = {
+        (policy, level): sample(ratios)
+        for (policy, level), ratios in hard_miss_ratios_by_set(trials(rows)).items()
+    }
+    return Findings(claims=(_reserving(found), _growing(found)), pictures=(_chart(found),))
+
+
+def _reserving(found: dict[tuple[str, int], Sample]) -> Claim:
+    most = max(one.most for (policy, _), one in found.items() if policy.startswith("rop-edf"))
+    sets = found["rop-edf-1", LEVELS[0]].count
+    return stated(
+        FIGURE,
+        "no hard task misses under ROP-EDF at any level",
+        f"at most {most:.1%} in any of {sets} sets a level, under both policies",
+        holds=most == 0,
+    )
+
+
+def _growing(found: dict[tuple[str, int], Sample]) -> Claim:
+    means = [found["er-edf", level].mean for level in LEVELS]
+    told = ", ".join(f"{level} %: {found['er-edf', level].percent()}" for level in LEVELS)
+    return stated(
+        FIGURE,
+        "under ER-EDF hard misses grow with the requested utilisation",
+        told,
+        holds=all(before < after for before, after in pairwise(means)),
+    )
+
+
+def _chart(found: dict[tuple[str, int], Sample]) -> LineChart:
+    return LineChart(
+        title="Figure 9: hard tasks under ER-EDF and ROP-EDF",
+        x="requested utilisation, %",
+        y="deadline miss ratio of hard tasks, %",
+        series=tuple(
+            Series(
+                name=OVERLOAD_POLICY_NAMES[policy],
+                points=tuple(
+                    Point(
+                        x=level,
+                        y=100 * found[policy, level].mean,
+                        low=100 * found[policy, level].least,
+                        high=100 * found[policy, level].most,
+                    )
+                    for level in LEVELS
+                ),
+            )
+            for policy in POLICIES
+        ),
+        note="Mean over random task sets; the line is from the least to the greatest.",
+    )
+
+
+STUDY = Study(
+    name="hard-tasks",
+    paper=Paper.ROP_EDF,
+    figures=(FIGURE,),
+    title="Hard tasks when an aperiodic task asks for too much",
+    seconds=6,
+    cells=cells,
+    run=run,
+    analyse=analyse,
+    seed=SEED,
+)

@@ -1,0 +1,1 @@
+"""Studies of the S-EDF paper."""

@@ -1,0 +1,47 @@
+"""The collision-warning studies: the rows of the quick run are understood."""
+
+from __future__ import annotations
+
+from tests.studies.quick_run import QuickRun
+
+from headway_studies.aedsms import crashes, output1_latency, position_error, v2v_rates
+from headway_studies.aedsms.collision_drives import THREE_NODES
+from headway_studies.aedsms.position_error import mean_error
+from headway_studies.row_reading import number
+from headway_studies.study import Verdict
+
+
+def test_grids_are_as_large_as_the_papers() -> None:
+    for study in (crashes.STUDY, output1_latency.STUDY, position_error.STUDY):
+        assert len([cell for cell in study.cells(False) if "drift" not in cell]) == 100
+        assert len(study.cells(True)) < 10
+    limits = [
+        cell for cell in v2v_rates.cells(False)
+        if cell["part"] == "limit"
+        and (cell["vehicle"], cell["item_us"], cell["radar_objects"])
+        == (THREE_NODES, None, None)
+    ]  # fmt: skip
+    assert len(limits) == 200
+
+
+def test_crashes(quick_run: QuickRun) -> None:
+    found = quick_run.findings("crashes")
+    verdicts = {claim.published: claim.verdict for claim in found.claims}
+    assert verdicts["every car is hit without V2V"] is Verdict.SAME
+    assert verdicts["no crash under EDF at the rate it takes without a miss"] is Verdict.SAME
+    assert len(found.pictures) == 4
+
+
+def test_the_longest_latencies(quick_run: QuickRun) -> None:
+    rows = quick_run.rows("output1-latency")
+    assert output1_latency.reduction(rows, output1_latency.LIMITS[-1]) > 0.3
+    assert len(output1_latency.analyse(rows).claims) == len(output1_latency.LIMITS)
+
+
+def test_position_errors(quick_run: QuickRun) -> None:
+    rows = quick_run.rows("position-error")
+    best = mean_error(rows, position_error.BEST.label)
+    assert best < mean_error(rows, position_error.UNFUSED) / 3
+    gains = [number(row, "raw") / number(row, "fused") for row in rows if row["drift"] is not None]
+    assert len(gains) == len(position_error.DRIFTS)
+    assert gains == sorted(gains, reverse=True)
