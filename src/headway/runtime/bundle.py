@@ -12,13 +12,13 @@ import json
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
 from headway.errors import FileError, Place, Problem, QueryError
 from headway.model.expression import PythonCall
-from headway.model.operator_kinds import VEHICLE, kind_of, module_of
+from headway.model.operator_kinds import GROUP, VEHICLE, entry_points, kind_of, module_of
 from headway.model.plan import Plan
 from headway.runtime.bundle_main import MAIN
 from headway.runtime.distributed.deployment import DEPLOYMENT, FIRST_PORT, deployment_of
@@ -28,6 +28,7 @@ from headway.runtime.modules import OWN, Modules, modules_of
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 _COMMAND = "headway.runtime.distributed.command"
+_OFFER = "headway_node-0.dist-info"
 _READING = "headway.sources.recordings"
 _WRITING = "headway.sources.parquet_file"
 
@@ -114,6 +115,11 @@ def _executable(part: NodeSlice) -> Executable:
     entries["__main__.py"] = MAIN.encode()
     entries["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
     entries["slice.json"] = slice_to_json(part).encode()
+    if outside := _kinds_from_outside(part.plan):
+        # The archive offers them as the package did that has them here.
+        lines = [f"[{GROUP}]", *(f"{point.name} = {point.value}" for point in outside)]
+        entries[f"{_OFFER}/entry_points.txt"] = ("\n".join(lines) + "\n").encode()
+        entries[f"{_OFFER}/METADATA"] = b"Metadata-Version: 2.1\nName: headway-node\nVersion: 0\n"
     return Executable(
         part=part,
         content=b"#!/usr/bin/env python3\n" + _archive(entries),
@@ -136,12 +142,19 @@ def _archive(entries: dict[str, bytes]) -> bytes:
 
 
 def operator_modules(plan: Plan) -> Iterator[str]:
-    """The modules of the node's operators: what they are, and what runs them."""
+    """The modules of the node's operators: what they are, what runs them, and for a kind of another
+    package what describes it."""
     for operator in plan.query.operators:
         kind = kind_of(operator)
         for reference in (kind.model, kind.reference(VEHICLE)):
             if reference is not None:
                 yield module_of(reference)
+    yield from (point.module for point in _kinds_from_outside(plan))
+
+
+def _kinds_from_outside(plan: Plan) -> list[EntryPoint]:
+    used = {operator.kind for operator in plan.query.operators}
+    return [point for point in entry_points() if point.name in used]
 
 
 def user_modules(plan: Plan) -> Iterator[str]:
