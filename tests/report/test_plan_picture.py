@@ -45,7 +45,8 @@ def test_every_source_operator_and_output_has_a_box(plan: Plan, drawn: Drawn) ->
     if is_summary(plan):
         assert {f"node:{node.name}" for node in plan.vehicle.nodes} <= set(drawn.items)
         return
-    streams = [step.name for step in (*plan.query.sources, *plan.query.operators)]
+    streams = [source.name for source in plan.query.sources]
+    streams += [operator.name for operator in plan.query.operators]
     outputs = [output.name for output in plan.query.outputs]
     assert sorted(drawn.items) == sorted(
         [f"stream:{name}" for name in streams] + [f"output:{name}" for name in outputs]

@@ -254,8 +254,8 @@ def _class_problems(operator: UserDefined | Fusion) -> Iterator[Problem]:
 # ------------------------------------------------------------
 # Pass: the schema of every stream, and with it the type check of every expression.
 #
-# What schema an operator's output has, given its inputs', is said by one function an operator, which
-# :mod:`headway.model.operator_kinds` names. It raises :class:`headway.errors.InputError` whose
+# What schema an operator's output has, given its inputs', is said by one function an operator; it
+# is named in :mod:`headway.model.operator_kinds`. It raises an InputError whose
 # problems are told from the operator's own place (``where``, ``columns.ttc``); the pass adds where
 # the operator stands.
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from headway.errors import FileError
+from pydantic import TypeAdapter, ValidationError
+
+from headway.errors import FileError, QueryError
 from headway.files.forms import Schemas, expression_model
 from headway.files.operator_forms import StepForm
 from headway.files.query_form import ComponentForm, Libraries, OutputForm, QueryForm, SourceForm
-from headway.files.source_map import SourceMap, validate
+from headway.files.source_map import SourceMap, problem_of, validate
+from headway.files.step_forms import StepChoice
 from headway.files.vehicle_form import VehicleForm
 from headway.files.yaml_tree import parse_yaml, read_text
 from headway.model.quantities import Rate
@@ -89,6 +93,25 @@ def parse_query(text: str, name: str = "query.yaml") -> LoadedQuery:
     if schemas.problems:
         raise FileError(places.attach_all(schemas.problems))
     return LoadedQuery(query, places)
+
+
+def read_step(name: str, entry: Mapping[str, object], at: str) -> Step:
+    """The operator that such an entry under ``operators`` would give; QueryError with the path
+    ``at`` in front when it is not of the form."""
+    schemas = Schemas()
+    try:
+        step = _entry_reader().validate_python(dict(entry)).to_model(name, schemas, at)
+    except ValidationError as error:
+        found = [problem_of(item) for item in error.errors(include_url=False)]
+        raise QueryError(problem.within(at) for problem in found) from None
+    if schemas.problems:
+        raise QueryError(schemas.problems)
+    return step
+
+
+@cache
+def _entry_reader() -> TypeAdapter[StepForm]:
+    return TypeAdapter(StepChoice)
 
 
 def _reached(steps: Iterable[Step], components: dict[str, Component]) -> set[str]:

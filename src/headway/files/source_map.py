@@ -150,20 +150,26 @@ def validate(document: Document, form: type[AnyForm]) -> AnyForm:
 
 
 def _problem(document: Document, item: Any) -> Problem:
-    loc = [part for part in item["loc"] if not str(part).startswith(TAG)]
-    on_key = bool(loc) and loc[-1] == "[key]"
-    loc = [part for part in loc if part != "[key]"]
+    loc = _way_to(item)
     ctx = item.get("ctx") or {}
-    if "key" in ctx:
-        loc.append(ctx["key"])
-        on_key = True
-    on_key = on_key or ctx.get("kind") == "unknown"
+    on_key = "[key]" in item["loc"][-1:] or "key" in ctx or ctx.get("kind") == "unknown"
+    return replace(problem_of(item), place=place_of(document, loc, on_key=on_key))
+
+
+def _way_to(item: Any) -> list[Any]:
+    loc = [part for part in item["loc"] if part != "[key]" and not str(part).startswith(TAG)]
+    ctx = item.get("ctx") or {}
+    return [*loc, ctx["key"]] if "key" in ctx else loc
+
+
+def problem_of(item: Any) -> Problem:
+    """An error of pydantic in the words of Headway, without a place."""
+    ctx = item.get("ctx") or {}
     return Problem(
         ctx.get("what", item["msg"]),
-        at=".".join(str(part)[:60] for part in loc),
+        at=".".join(str(part)[:60] for part in _way_to(item)),
         got=ctx["got"] if "got" in ctx else describe(item["input"]),
         want=ctx.get("want", ""),
-        place=place_of(document, loc, on_key=on_key),
     )
 
 

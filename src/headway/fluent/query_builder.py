@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
+from headway.files.forms import cost_plain, expression_plain
+from headway.files.load import read_step
 from headway.fluent.accepted import (
     Duration,
     ExpressionLike,
@@ -21,6 +23,7 @@ from headway.fluent.accepted import (
     to_schema,
     to_time,
 )
+from headway.model.expression import PythonCall, Sql
 from headway.model.operators import (
     ONLY_PORT,
     Aggregate,
@@ -46,6 +49,7 @@ from headway.model.query import (
     Source,
     Step,
 )
+from headway.model.schema import Schema
 
 # ------------------------------------------------------------
 # A stream in a builder, and the operators that read one stream.
@@ -155,6 +159,10 @@ class Stream:
             )
         )
 
+    def apply(self, kind: str, name: str, value: Any, **settings: Any) -> Stream:
+        """An operator of any kind that reads this stream: see :meth:`GraphBuilder.apply`."""
+        return self._builder.apply(kind, name, value, **{"from": self, **settings})
+
 
 # ------------------------------------------------------------
 # What a component's use gives back.
@@ -231,6 +239,33 @@ class GraphBuilder:
             Input(to_name(port, f"{at}.inputs"), self._stream(stream, f"{at}.inputs.{port}"))
             for port, stream in streams.items()
         )
+
+    def apply(self, kind: str, name: str, value: Any, **settings: Any) -> Stream:
+        """An operator of any kind, as an entry of a file gives it: for kinds of other packages.
+
+        ``kind`` is the key that tells the kind and ``value`` what stands there; ``settings`` are
+        the entry's other keys. A stream stands for its name:
+        ``q.apply("nearest", "n", {"left": a, "right": b}, within="1 s")``."""
+        at = self.path(name)
+        entry = {kind: value, **settings}
+        written = {key: self._written(inner, f"{at}.{key}") for key, inner in entry.items()}
+        return self.add(read_step(name, written, at))
+
+    def _written(self, value: Any, at: str) -> Any:
+        """As it would stand in a file: streams by their names."""
+        if isinstance(value, Stream):
+            return self._stream(value, at)
+        if isinstance(value, Cost):
+            return cost_plain(value)
+        if isinstance(value, Sql | PythonCall):
+            return expression_plain(value)
+        if isinstance(value, Schema):
+            return {field.name: field.describe() for field in value.fields}
+        if isinstance(value, Mapping):
+            return {key: self._written(inner, f"{at}.{key}") for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._written(inner, at) for inner in value]
+        return value
 
     def union(self, name: str, *streams: Stream, **options: Unpack[OperatorOptions]) -> Stream:
         """Merges streams of one schema, tuple by tuple."""

@@ -12,22 +12,24 @@ the kind that gives an :class:`OperatorKind`.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headway.errors import EnvironmentMissing, Problem, UnsupportedError
 from headway.model.operators import OperatorBase
 from headway.model.schema import NAME
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # ------------------------------------------------------------
 # The engines, and what an engine can say of a kind.
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class KnownEngine:
     """Something that runs operators. ``host`` is the engine that it can hold inside itself."""
 
     name: str
@@ -38,12 +40,12 @@ VEHICLE = "vehicle"
 SPARK_BATCH = "spark batch"
 SPARK_STREAM = "spark stream"
 
-ENGINES: Mapping[str, Engine] = {
+ENGINES: Mapping[str, KnownEngine] = {
     engine.name: engine
     for engine in (
-        Engine(VEHICLE),
-        Engine(SPARK_BATCH, host=VEHICLE),
-        Engine(SPARK_STREAM, host=VEHICLE),
+        KnownEngine(VEHICLE),
+        KnownEngine(SPARK_BATCH, host=VEHICLE),
+        KnownEngine(SPARK_STREAM, host=VEHICLE),
     )
 }
 """What a reference must give: for ``vehicle`` a subclass of ``StatefulOperator``
@@ -200,7 +202,9 @@ BUILT_IN: tuple[OperatorKind, ...] = (
 # What is wrong with a table, found without importing any implementation.
 
 
-def kind_problems(kind: OperatorKind, engines: Mapping[str, Engine] = ENGINES) -> Iterator[str]:
+def kind_problems(
+    kind: OperatorKind, engines: Mapping[str, KnownEngine] = ENGINES
+) -> Iterator[str]:
     """What does not hold together in the description of a kind."""
     if not NAME.fullmatch(kind.kind):
         yield f"{kind.kind!r} cannot be the name of a kind"
@@ -221,7 +225,7 @@ def kind_problems(kind: OperatorKind, engines: Mapping[str, Engine] = ENGINES) -
 
 
 def table_problems(
-    kinds: Iterable[OperatorKind], engines: Mapping[str, Engine] = ENGINES
+    kinds: Iterable[OperatorKind], engines: Mapping[str, KnownEngine] = ENGINES
 ) -> Iterator[str]:
     """What does not hold together in Headway's own table: there, every engine must either run a
     kind, host it, or declare a gap."""
@@ -247,14 +251,21 @@ GROUP = "headway.operators"
 """the entry-point group of kinds from other packages"""
 
 
+def entry_points() -> list[EntryPoint]:
+    """What other packages offer, by kind."""
+    from importlib import metadata  # slow to import, and not needed to describe a kind
+
+    offered = metadata.entry_points(group=GROUP)
+    return sorted(offered, key=lambda one: (one.name, one.value))
+
+
 @cache
 def kinds() -> Mapping[str, OperatorKind]:
     """All kinds by name: Headway's own first, then those of other packages by their names.
 
     EnvironmentMissing when a package offers a kind that cannot take part."""
     found = {kind.kind: kind for kind in BUILT_IN}
-    offered = importlib.metadata.entry_points(group=GROUP)
-    for point in sorted(offered, key=lambda one: (one.name, one.value)):
+    for point in entry_points():
         try:
             kind = point.load()
         except Exception as error:
@@ -270,7 +281,7 @@ def kinds() -> Mapping[str, OperatorKind]:
     return found
 
 
-def _unusable(point: importlib.metadata.EntryPoint, why: str) -> EnvironmentMissing:
+def _unusable(point: EntryPoint, why: str) -> EnvironmentMissing:
     package = point.dist.name if point.dist is not None else "an installed package"
     return EnvironmentMissing(
         f"operator {point.name!r} of {package} ({point.value}) cannot be used: {why}; "

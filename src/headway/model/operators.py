@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic_core import core_schema
-
 from headway.errors import Problem
 from headway.model.expression import Column, Expression
 from headway.model.quantities import Cost
@@ -358,7 +356,9 @@ class Fusion(OperatorBase):
 class _ByKind:
     """Lets pydantic read and write an operator as the class of its kind."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
         from headway.model.operator_kinds import model_classes
 
         classes = {kind: handler.generate_schema(one) for kind, one in model_classes().items()}

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from headway.errors import Problem, UnsupportedError
 from headway.model.graph import graph_of
+from headway.model.operator_kinds import SPARK_BATCH, SPARK_STREAM, gap_problems
 from headway.model.plan import Plan
 from headway.model.user_operator import UserOperator
 from headway.runtime.operators.custom import load_class
@@ -19,12 +20,14 @@ class Mode(StrEnum):
     STREAM = "stream"
 
 
+_ENGINE = {Mode.BATCH: SPARK_BATCH, Mode.STREAM: SPARK_STREAM}
+
 Finds = Callable[[Plan], Iterator[tuple[str, str]]]
 """plan -> (the element's path, its name) of each place that needs it"""
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class Limit:
     """Something a mode cannot do: what it is called, where it is found, why, and what to do."""
 
     feature: str
@@ -55,15 +58,15 @@ def _forgetful(plan: Plan) -> Iterator[tuple[str, str]]:
             yield f"operators.{name}", implementation
 
 
-GAPS: tuple[Gap, ...] = (
-    Gap(
+LIMITS: tuple[Limit, ...] = (
+    Limit(
         feature="a column that differs from another in capitals only",
         modes=frozenset(Mode),
         finds=_case_twins,
         reason="Spark does not tell such names apart",
         instead="rename one of them",
     ),
-    Gap(
+    Limit(
         feature="a user's class that sets itself up and has no snapshot()",
         modes=frozenset({Mode.STREAM}),
         finds=_forgetful,
@@ -74,16 +77,20 @@ GAPS: tuple[Gap, ...] = (
 
 
 def problems(plan: Plan, mode: Mode) -> list[Problem]:
-    return [
+    """All of a plan that the mode cannot do: kinds of operators first, then the limits."""
+    found = list(gap_problems(plan.query.operators, _ENGINE[mode]))
+    found += [
         Problem(
-            f"{name!r} is not supported on Spark ({mode}): it is {gap.feature}, and {gap.reason}",
+            f"{name!r} is not supported on Spark ({mode}): it is {limit.feature}, "
+            f"and {limit.reason}",
             at=at,
-            want=gap.instead,
+            want=limit.instead,
         )
-        for gap in GAPS
-        if mode in gap.modes
-        for at, name in gap.finds(plan)
+        for limit in LIMITS
+        if mode in limit.modes
+        for at, name in limit.finds(plan)
     ]
+    return found
 
 
 def refuse_unsupported(plan: Plan, mode: Mode) -> None:
