@@ -46,6 +46,26 @@ CONSTRUCTS: dict[str, tuple[Build, str]] = {
         '{map: {w: {python: "math:isfinite", arguments: [v], returns: boolean}}, from: a}',
     ),
     "set": (lambda q, a, b: a.set("x", {"w": "v"}), "{set: {w: v}, from: a}"),
+    "distinct": (
+        lambda q, a, b: a.distinct("x", ["id"], within="1 s", cost="1 us"),
+        "{distinct: [id], from: a, within: 1 s, cost: 1 us}",
+    ),
+    "distinct by one column": (
+        lambda q, a, b: a.distinct("x", "id", within=5),
+        "{distinct: [id], from: a, within: 5 ns}",
+    ),
+    "distinct without keys": (
+        lambda q, a, b: a.distinct("x", within="1 s"),
+        "{distinct: [], from: a, within: 1 s}",
+    ),
+    "any kind by its key": (
+        lambda q, a, b: a.apply("filter", "x", "v > 1", cost=hw.cost("50 us")),
+        "{filter: v > 1, from: a, cost: 50 us}",
+    ),
+    "any kind of several streams": (
+        lambda q, a, b: q.apply("join", "x", {"l": a, "r": b}, within="50 ms"),
+        "{join: {l: a, r: b}, within: 50 ms}",
+    ),
     "union": (
         lambda q, a, b: q.union("x", a, b, cost="1 us"),
         "{union: [a, b], cost: 1 us}",

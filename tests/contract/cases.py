@@ -1,7 +1,7 @@
 """The contract's queries, found by name: one for every operator kind and every way it can work.
 
 All read the sources ``s0``, ``s1`` and ``s2`` of :mod:`tests.contract.random_queries`, so that many
-can be merged into one query and run as one Spark job.
+can be merged into one query and run as one Spark job. A kind of another package brings its own.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from tests.contract.random_queries import COLUMNS, Shape, random_query
 from tests.contract.users import HERE
 
 from headway.model.expression import Column, PythonCall, Sql
+from headway.model.operator_kinds import kinds, resolve
 from headway.model.operators import (
     Aggregate,
+    Distinct,
     Filter,
     Fusion,
     Gather,
@@ -162,6 +164,34 @@ CASES: dict[str, tuple[Operator, ...]] = {
             columns=(Column("k", Sql("k")), Column("v", Sql("v"))),
         ),
     ),
+    "distinct": (Distinct(name="x", inputs=ONLY, keys=("k",), within=3 * MS),),
+    "distinct by two columns, at one instant": (
+        Distinct(name="x", inputs=ONLY, keys=("k", "v"), within=0),
+    ),
+    "distinct without keys": (Distinct(name="x", inputs=ONLY, within=2 * MS),),
+    "distinct of several sources, then by a function": (
+        Union(name="u", inputs=(Input("input1", "s0"), Input("input2", "s2"))),
+        Distinct(name="d", inputs=(Input("input", "u"),), keys=("k",), within=4 * MS),
+        Map(
+            name="x",
+            inputs=(Input("input", "d"),),
+            columns=(
+                Column("k", Sql("k")),
+                Column("v", PythonCall(f"{HERE}:half", ("v", "timestamp"), DataType.DOUBLE)),
+            ),
+        ),
+    ),
+    "distinct between windows and a join": (
+        Aggregate(name="w", inputs=ONLY, window=4 * MS, every=2 * MS, by=("k",), columns=(LAST,)),
+        Distinct(name="d", inputs=(Input("input", "w"),), keys=("v",), within=6 * MS),
+        Join(
+            name="x",
+            inputs=(Input("a", "d"), Input("b", "s1")),
+            within=4 * MS,
+            keys=(("k", "k"),),
+            columns=SUM,
+        ),
+    ),
     "udo": (_udo("Change"),),
     "udo, then windows": (
         _udo("Remember"),
@@ -191,6 +221,10 @@ CASES: dict[str, tuple[Operator, ...]] = {
     "fusion, gathering all": (_fusion(Gather.ALL),),
     "fusion, gathering for a time": (_fusion(Gather.TIME),),
 }  # fmt: skip
+
+for _kind in kinds().values():
+    if _kind.cases:
+        CASES |= {f"{_kind.kind}: {name}": case for name, case in resolve(_kind.cases).items()}
 
 SOURCES: dict[str, tuple[Source, ...]] = {
     "plain": tuple(

@@ -15,6 +15,7 @@ from tests.contract.users import HERE
 from headway.model.expression import Column, PythonCall, Sql
 from headway.model.operators import (
     Aggregate,
+    Distinct,
     Filter,
     Gather,
     Input,
@@ -30,7 +31,7 @@ from headway.model.schema import DataType, schema
 
 COLUMNS = schema(k="int", v="double")
 NATIVE = ("filter", "map", "union", "join", "aggregate")
-ALL = (*NATIVE, "python", "udo", "old", "gather", "timeout")
+ALL = (*NATIVE, "python", "udo", "old", "gather", "timeout", "distinct")
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,10 @@ def _operator(draw: random.Random, kind: str, name: str, streams: Sequence[str])
             by=("k",),
             columns=(Column("v", Sql(value)),),
         ) if draw.random() < 0.7 else _keyless(name, only, window)  # fmt: skip
+    if kind == "distinct":
+        keys = draw.choice((("k",), ("v",), ("k", "v"), ()))
+        within = draw.choice((0, 1, 4, 10)) * MILLISECOND
+        return Distinct(name=name, inputs=only, keys=keys, within=within)
     if kind in ("join", "timeout"):
         timeout = draw.choice((1, 4, 10)) * MILLISECOND if kind == "timeout" else None
         narrowed = draw.choice((None, Sql("a.v <= b.v OR a.k = 1")))

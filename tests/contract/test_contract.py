@@ -15,7 +15,6 @@ from tests.contract.random_queries import ALL, NATIVE, random_recording
 from tests.contract.recordings import Answer, Recording, differences, meaning
 
 from headway.compiler import compile_query
-from headway.model.operator_kinds import kinds
 from headway.model.plan import Plan
 from headway.model.query import Query
 
@@ -42,11 +41,6 @@ def recorded(query: Query, seed: int) -> tuple[Plan, Recording, Answer]:
     plan = compile_query(query)
     recording = random_recording(random.Random(seed), query, vehicles=3, most=40)
     return plan, recording, meaning(plan, recording)
-
-
-def test_every_operator_has_a_case() -> None:
-    with_cases = {operator.kind for operators in CASES.values() for operator in operators}
-    assert with_cases == kinds().keys()
 
 
 @pytest.mark.parametrize("sources", SOURCES)

@@ -10,6 +10,7 @@ from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.operators import (
     ONLY_PORT,
     Aggregate,
+    Distinct,
     Filter,
     Fusion,
     Gather,
@@ -142,6 +143,13 @@ steps: st.SearchStrategy[Step] = st.one_of(
         every=lengths,
         by=st.lists(names, max_size=3).map(tuple),
         columns=columns,
+        **COMMON,
+    ),
+    st.builds(
+        Distinct,
+        inputs=single,
+        keys=st.lists(names, max_size=3).map(tuple),
+        within=times,
         **COMMON,
     ),
     st.builds(UserDefined, **CLASS),

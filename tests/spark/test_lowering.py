@@ -57,7 +57,8 @@ def plain_filter(columns: str = "v > 0", **fields: str) -> Query:
 def test_what_needs_no_order_is_native() -> None:
     for name, operators in CASES.items():
         region = region_of(graph_of(merged([(name, operators)], SOURCES["plain"])))
-        ordered = any(word in name for word in ("udo", "fusion", "timeout", "join by a"))
+        words = ("udo", "fusion", "timeout", "join by a", "distinct")
+        ordered = any(word in name for word in words)
         assert bool(region.streams) == ordered, name
 
 

@@ -13,7 +13,16 @@ from headway.expressions import NUMERIC, Scope, Typed, check
 from headway.expressions.tree import ColumnRef, Literal
 from headway.model.expression import Column, Expression
 from headway.model.operator_kinds import kind_of, resolve
-from headway.model.operators import Aggregate, Filter, Fusion, Join, Map, Union, UserDefined
+from headway.model.operators import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Fusion,
+    Join,
+    Map,
+    Union,
+    UserDefined,
+)
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import NAME, NAME_FORM, RESERVED_COLUMNS, DataType, Field, Schema
 
@@ -213,6 +222,22 @@ def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Schema
     if doubled := name_problems([field.name for field in (*keys, *computed)]):
         raise QueryError(doubled)
     return Schema((*keys, *computed))
+
+
+# ------------------------------------------------------------
+# Distinct: the input's columns; the keys must be among them.
+
+
+def infer_distinct(operator: Distinct, inputs: Mapping[str, Schema]) -> Schema:
+    (schema,) = inputs.values()
+    problems = [
+        Problem(f"unknown column {name!r}", at="keys", want=f"there are {schema.names}")
+        for name in operator.keys
+        if schema.find(name) is None
+    ]
+    if problems:
+        raise QueryError(problems)
+    return schema
 
 
 # ------------------------------------------------------------

@@ -36,6 +36,7 @@ from headway.files.forms import (
 from headway.model.operators import (
     ONLY_PORT,
     Aggregate,
+    Distinct,
     Filter,
     Fusion,
     Gather,
@@ -383,6 +384,46 @@ class AggregateForm(SingleInputForm):
         if step.every != step.window:
             result["every"] = format_duration(step.every)
         return {**result, **common_plain(step)}
+
+
+# ------------------------------------------------------------
+# ``first: {distinct: [id], from: v2v, within: 1 s}``
+
+
+class DistinctForm(SingleInputForm):
+    """Of tuples with equal keys close in sensing time, passes the first to arrive."""
+
+    key = "distinct"
+    model = Distinct
+    places: ClassVar[Mapping[str, str]] = {
+        "keys": "distinct",
+        "inputs.input": "from",
+        "inputs": "from",
+    }
+
+    distinct: list[Name] = Field(
+        description="the columns that tell tuples apart; none: all tuples are alike"
+    )
+    within: Duration = Field(
+        description="how far the sensing time must lie from that of every result of equal keys"
+    )
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Distinct:
+        return Distinct(
+            inputs=self.only_input,
+            keys=tuple(self.distinct),
+            within=self.within,
+            **self.common(name),
+        )
+
+    @classmethod
+    def to_plain(cls, step: Distinct) -> dict[str, Any]:
+        return {
+            "distinct": list(step.keys),
+            "from": step.streams[0],
+            "within": format_duration(step.within),
+            **common_plain(step),
+        }
 
 
 # ------------------------------------------------------------

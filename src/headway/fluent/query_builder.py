@@ -27,6 +27,7 @@ from headway.model.expression import PythonCall, Sql
 from headway.model.operators import (
     ONLY_PORT,
     Aggregate,
+    Distinct,
     Filter,
     Fusion,
     Gather,
@@ -162,6 +163,25 @@ class Stream:
     def apply(self, kind: str, name: str, value: Any, **settings: Any) -> Stream:
         """An operator of any kind that reads this stream: see :meth:`GraphBuilder.apply`."""
         return self._builder.apply(kind, name, value, **{"from": self, **settings})
+
+    def distinct(
+        self,
+        name: str,
+        keys: Sequence[str] = (),
+        *,
+        within: Duration,
+        **options: Unpack[OperatorOptions],
+    ) -> Stream:
+        """Of tuples with equal ``keys`` close in sensing time, passes the first to arrive."""
+        at = self._builder.path(name)
+        return self._builder.add(
+            Distinct(
+                inputs=self._inputs,
+                keys=(keys,) if isinstance(keys, str) else tuple(keys),
+                within=to_time(within, f"{at}.within"),
+                **common(name, at, options),
+            )
+        )
 
 
 # ------------------------------------------------------------

@@ -174,6 +174,17 @@ BUILT_IN: tuple[OperatorKind, ...] = (
         },
     ),
     OperatorKind(
+        kind="distinct",
+        model=f"{_MODEL}Distinct",
+        forms=(f"{_FORMS}DistinctForm",),
+        infer=f"{_INFER}infer_distinct",
+        engines={
+            VEHICLE: f"{_BEHAVIOUR}distinct:DistinctOperator",
+            SPARK_BATCH: _ARRIVAL,
+            SPARK_STREAM: _STATE,
+        },
+    ),
+    OperatorKind(
         kind="udo",
         model=f"{_MODEL}UserDefined",
         forms=(f"{_FORMS}UdoForm",),

@@ -278,6 +278,31 @@ class Aggregate(OperatorBase):
 
 
 # ------------------------------------------------------------
+# Distinct: of the tuples with equal keys that are close in sensing time, the first to arrive.
+#
+# A tuple passes, at once and as it is, unless one of equal keys has passed whose sensing time is at
+# most ``within`` from its own; so any two results of one key lie farther apart. NULL is a key like
+# others. What did not pass suppresses nothing: a steady stream gives one tuple per ``within``, not
+# one in all. A tuple marked late stays outside, and the times of results are forgotten when no
+# tuple can come that near to them any more.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distinct(OperatorBase):
+    """Without ``keys`` all tuples are alike."""
+
+    keys: tuple[str, ...] = ()
+    within: int
+    kind: Literal["distinct"] = "distinct"
+
+    traits: ClassVar[Traits] = Traits(keeps_state=True, drops_late=True, order_matters=True)
+
+    def problems(self) -> Iterator[Problem]:
+        if self.within < 0:
+            yield Problem("a time window must not be negative", at="within")
+
+
+# ------------------------------------------------------------
 # User-defined operators: a Python class that both engines run.
 
 Parameter = bool | int | float | str

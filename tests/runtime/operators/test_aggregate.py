@@ -130,7 +130,7 @@ ARRIVAL = st.tuples(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(ARRIVAL, max_size=40),
     st.integers(0, 6),

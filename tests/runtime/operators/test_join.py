@@ -285,7 +285,7 @@ def compare(
     return len(expected)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(ARRIVAL, max_size=40),
     st.integers(0, 4),
