@@ -103,7 +103,6 @@ COMMANDS: tuple[Command, ...] = (
         "loadtest",
         "Load testing: raise the soft load beyond the processor and count missed deadlines.",
     ),
-    _own("reproduce", "Run the papers' studies again and show ours beside theirs."),
     _own(
         "policies",
         "List the scheduling policies of the vehicle engine, and the papers they are from.",
