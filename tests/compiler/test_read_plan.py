@@ -20,7 +20,7 @@ from headway.engine.engine import Engine
 from headway.errors import FileError, InputError
 from headway.files import load_query, load_vehicle
 from headway.model.codec import plan_to_json
-from headway.model.plan import Plan
+from headway.model.plan import PLAN_VERSION, Plan
 
 Path = tuple[str | int, ...]
 DERIVED = ("schemas", "placement", "node_queries", "crossings", "tasks", "operator_tasks")
@@ -196,7 +196,8 @@ def test_a_tree_that_is_too_deep_is_refused() -> None:
 
 
 def test_a_key_that_is_there_twice_is_refused() -> None:
-    text = text_of(0).replace('"version": 2,', '"version": 2, "version": 2,', 1)
+    line = f'"version": {PLAN_VERSION},'
+    text = text_of(0).replace(line, line + line, 1)
     with pytest.raises(FileError, match=r"not JSON: the key 'version' is there twice"):
         read_plan(text)
 

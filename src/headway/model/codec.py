@@ -258,6 +258,8 @@ def _union(members: tuple[Any, ...]) -> Read:
     opened = model_classes() if any(issubclass(one, OperatorBase) for one in classes) else {}
     closed = {found: one for one in classes if (found := _kind_of(one)) is not None}
     alone = _object(classes[0]) if classes and not closed and not opened else None
+    # A text with a rule, an enumeration or a list: it says itself what is wrong.
+    special = next((read for one, read in others.items() if one not in _SCALARS), None)
     objects: dict[type, Read] = {}
 
     def read(value: Json) -> Any:
@@ -274,12 +276,11 @@ def _union(members: tuple[Any, ...]) -> Read:
             if chosen not in objects:
                 objects[chosen] = _object(chosen)
             return objects[chosen](value)
-        found = others.get(type(value))
-        if found is not None:
-            return found(value)
-        for kind, take in others.items():  # a name with a rule, an enumeration, a whole float
-            if kind is not NoneType and (kind not in _SCALARS or kind is float):
-                return take(value)
+        take = others.get(type(value))
+        if take is None:
+            take = others.get(float, special) if type(value) is int else special
+        if take is not None:
+            return take(value)
         wanted = ["an object"] if classes else []
         wanted += [_WORDS[one] for one in others]
         raise _Mismatch(f"{' or '.join(wanted)} is wanted", value)
