@@ -11,11 +11,13 @@ from benchmarks.recorded_segment import named_or_beside
 
 from headway.experiments.recorded.segment import SEGMENT_VARIABLE
 from headway.spark.session import local_session
+from tests import exploring
 from tests.experiments.quick_run import QuickRun, shared_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+exploring.load_profile()
 
 MINUTES = (
     "tests/spark/test_cluster.py",
@@ -66,3 +68,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if any(name in item.nodeid for name in MINUTES) and "HEADWAY_SLOW" not in os.environ:
             reason = "takes a minute or two: set HEADWAY_SLOW=1 to run it"
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """What exploring found is told with how to keep it."""
+    if exploring.TIMES and terminalreporter.stats.get("failed"):
+        terminalreporter.section("what to do with it")
+        terminalreporter.write_line(
+            exploring.HOW_TO_PIN.format(seed=config.getoption("--hypothesis-seed"))
+        )

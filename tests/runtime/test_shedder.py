@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 from tests.runtime.operators.users import HERE
 
 from headway.model.expression import PythonCall, Sql
@@ -130,7 +131,7 @@ def by_window(windows: dict[int, list[Row]], at_most: int) -> list[Row]:
     return passed
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     ARRIVALS,
     st.integers(1, 4),

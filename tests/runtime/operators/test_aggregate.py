@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 from tests.runtime.operators.build import moved, one_input, same, sql_columns
 
 from headway.model.operators import Aggregate
@@ -128,7 +129,7 @@ ARRIVAL = st.tuples(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.lists(ARRIVAL, max_size=40),
     st.integers(0, 6),

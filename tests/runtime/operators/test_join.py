@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 from tests.runtime.operators.build import moved, same, sql_columns
 from tests.runtime.operators.users import HERE
 
@@ -284,7 +285,7 @@ def compare(
     return len(expected)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.lists(ARRIVAL, max_size=40),
     st.integers(0, 4),

@@ -8,7 +8,8 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
+from tests.exploring import examples
 from tests.schedule.static.random_cases import Case, cases
 
 from headway.errors import EnvironmentMissing
@@ -122,7 +123,7 @@ def test_numbers_too_fine_for_the_solver_are_rounded_and_the_bound_stays_true(
     assert float(coarse.makespan / exact.makespan) < 1.05
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(25)
 @given(cases(most=5))
 def test_any_graph_on_any_network(case: Case) -> None:
     """Releases, limited processors, buses, delays, both ways of switching, rounding."""
