@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ MINUTES = (
     "tests/spark/test_cluster.py",
     "tests/spark/test_kills.py::test_a_kill_leaves_no_trace[tyre",
 )
-QUICK_RUN_S = 600
-"""the first test that asks for the run of all studies waits for it"""
 
 
 @pytest.fixture(scope="session")
@@ -44,9 +43,11 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
 
 
 def pytest_configure() -> None:
-    """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. The
-    recorded drive, if there is one, is named for the tests and for the processes they start."""
+    """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. What a
+    shell starts in the background ignores Ctrl-C, and so would the processes that tests interrupt.
+    The recorded drive, if there is one, is named for the tests and for the processes they start."""
     os.environ.pop("COLUMNS", None)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if (segment := named_or_beside()) is not None:
         os.environ[SEGMENT_VARIABLE] = str(segment)
 
@@ -61,7 +62,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "quick_run" in needed:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("studies"))
-            item.add_marker(pytest.mark.timeout(QUICK_RUN_S))
         elif "spark" in needed or "tests/spark/" in item.nodeid:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))

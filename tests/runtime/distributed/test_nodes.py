@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.compile.build import VALUE
 from tests.runtime.distributed.study import CHEAP, EPOCH
+from tests.waiting import PATIENCE_S
 
 from headway.compile import compile_query
 from headway.model.arrival import Rate
@@ -29,7 +30,8 @@ from headway.runtime.engine import Engine
 from headway.runtime.happenings import Arrival
 from headway.sources.writing import StreamWriter
 
-CALM = Timing(heartbeat=50 * MILLISECOND, missed=200)
+CALM = Timing(heartbeat=50 * MILLISECOND, missed=12_000, start=600 * SECOND, linger=600 * SECOND)
+"""A busy machine is not to be taken for a lost node, nor is anything left behind at the end."""
 
 
 def one(stream: str) -> tuple[Input, ...]:
@@ -149,7 +151,7 @@ def run_nodes(plan: Plan, folder: Path, found: dict[str, list[tuple[Any, ...]]])
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive(), "the run does not end"
 
 

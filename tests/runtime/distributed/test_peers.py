@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
+from tests.waiting import PATIENCE_S, until
 
 from headway.model.schema import schema
 from headway.model.time import MILLISECOND, SECOND
@@ -25,7 +25,8 @@ from headway.runtime.distributed.peers import Peers
 from headway.runtime.distributed.rows import Sent
 
 STREAM = stream_of(1, "s", schema(n="int"))
-TIMING = Timing(heartbeat=20 * MILLISECOND, missed=50, linger=5 * SECOND)
+TIMING = Timing(heartbeat=20 * MILLISECOND, missed=5000, linger=100 * SECOND)
+"""A busy machine is not to be taken for a dead peer."""
 
 
 class Collected:
@@ -54,14 +55,6 @@ class Collected:
         self.returned.append(peer)
 
     def tick(self, now: int) -> None: ...
-
-
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Waits for what must happen some time; the limit only ends a test that has failed."""
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit, "it did not happen"
-        time.sleep(0.005)
 
 
 class Pair:
@@ -182,7 +175,7 @@ BAD = {
 def test_a_bad_frame_is_counted_and_its_connection_reset(pair: Pair, data: bytes) -> None:
     with stranger(pair) as sock:
         sock.sendall(data)
-        sock.settimeout(20)
+        sock.settimeout(PATIENCE_S)
         try:
             while sock.recv(4096):
                 pass
