@@ -13,7 +13,8 @@ from headway.runtime.distributed.events import EventLog
 class Timing:
     """All in nanoseconds. A peer not heard of for ``missed`` heartbeats is lost. Reconnecting
     starts after ``first_retry`` and backs off to ``slowest_retry``. ``give_up``: how long a node
-    waits for a lost peer's streams when all else has ended; ``start``: for a peer to appear."""
+    waits for a lost peer's streams when all else has ended; ``start``: for a peer to appear;
+    ``linger``: until those who are there have acknowledged everything."""
 
     heartbeat: int = 50 * MILLISECOND
     missed: int = 3
@@ -21,7 +22,7 @@ class Timing:
     slowest_retry: int = 500 * MILLISECOND
     give_up: int = 5 * SECOND
     start: int = 20 * SECOND
-    linger: int = 2 * SECOND
+    linger: int = 30 * SECOND
 
     @property
     def silence(self) -> int:
