@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from benchmarks.recorded_segment import named_or_beside
 
-from headway.experiments.recorded.segment import SEGMENT_VARIABLE
 from headway.spark.session import local_session
 from tests import exploring
 from tests.experiments.quick_run import QuickRun, shared_run
@@ -44,12 +42,9 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
 
 def pytest_configure() -> None:
     """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. What a
-    shell starts in the background ignores Ctrl-C, and so would the processes that tests interrupt.
-    The recorded drive, if there is one, is named for the tests and for the processes they start."""
+    shell starts in the background ignores Ctrl-C, and so would processes that tests interrupt."""
     os.environ.pop("COLUMNS", None)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if (segment := named_or_beside()) is not None:
-        os.environ[SEGMENT_VARIABLE] = str(segment)
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.recorded_drive import SEGMENT, needs_a_drive, needs_the_documented_drive
+from tests.recorded_drive import SEGMENT, needs_the_documented_drive
 
 from headway.experiments.recorded.fusion import arrivals, fused, operator
 from headway.experiments.recorded.positions import DISORDER, PATIENCE, with_fusion, without_fusion
 from headway.model.time import MILLISECOND
 from headway.sources.comma2k19 import Segment, load_segment
-
-pytestmark = needs_a_drive
 
 
 @pytest.fixture(scope="module")
