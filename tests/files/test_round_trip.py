@@ -24,7 +24,7 @@ from headway.model.operators import Input, Union
 from headway.model.query import Query
 from headway.model.vehicle import Vehicle
 
-slow = examples(250)
+slow = examples(100)
 
 
 @slow
@@ -45,7 +45,7 @@ def test_vehicles_come_back_equal(vehicle: Vehicle) -> None:
     assert vehicle_to_yaml(again) == text
 
 
-@examples(60)
+@examples(30)
 @given(strategies.queries, strategies.vehicles)
 def test_what_is_written_fits_the_json_schemas(query: Query, vehicle: Vehicle) -> None:
     QUERY.validate(plain(parse_yaml(query_to_yaml(query), "q").root))
