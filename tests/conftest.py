@@ -71,6 +71,6 @@ def pytest_terminal_summary(
     """What exploring found is told with how to keep it."""
     if exploring.TIMES and terminalreporter.stats.get("failed"):
         terminalreporter.section("what to do with it")
-        terminalreporter.write_line(
-            exploring.HOW_TO_PIN.format(seed=config.getoption("--hypothesis-seed"))
-        )
+        seed = config.getoption("--hypothesis-seed")
+        told = exploring.HOW_TO_PIN.format(seed=seed, times=exploring.TIMES)
+        terminalreporter.write_line(told)

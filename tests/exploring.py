@@ -17,10 +17,10 @@ TIMES = int(os.environ.get(VARIABLE, "0"))
 USUAL = 100
 """examples of a test that does not say how many"""
 HOW_TO_PIN = (
-    "Found while exploring. To keep it: write the falsifying example above the test as "
-    "@example(...),\nor, where it is drawn step by step, as a test of its own. Until then the "
-    "@reproduce_failure line\nshown with it, or `make explore SEED={seed} TESTS=<the test>`, "
-    "draws it again."
+    "Found while exploring. To keep it: write the failing case above the test as @example(...),\n"
+    "or, where it is drawn step by step, as a test of its own. Until then the @reproduce_failure\n"
+    "line shown with it draws it again, and so does\n"
+    "make explore SEED={seed} TIMES={times} TESTS=<the test's file>"
 )
 
 
