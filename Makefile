@@ -7,13 +7,18 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.headway-installed
 DEMO := examples/collision_warning
 
+# make explore: how many times as many examples as make test, from which seed, in which tests
+TIMES ?= 20
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+TESTS ?= tests
+
 # A candidate counts only if it runs (a version manager's shim may not), is new enough, and
 # can make a virtual environment (Debian ships venv and ensurepip in a package of their own).
 PYTHON_CHECK := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.12 python3.11 python3 python3.13 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo test lint format bench clean
+.PHONY: help venv install demo test explore lint format bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +68,10 @@ demo: $(STAMP) ## compile the collision warning, drive through a city, and compa
 
 test: $(STAMP) ## run the whole test suite, in two processes; the Spark tests share one of them
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+explore: $(STAMP) ## draw TIMES (20) as many new examples in the property tests, from SEED (random)
+	@seed=$(SEED); set -x; HEADWAY_EXPLORE=$(TIMES) $(BIN)/python -m pytest -n 2 --timeout=0 \
+	  -m "hypothesis and not spark" --hypothesis-seed=$$seed $(TESTS)
 
 lint: $(STAMP) ## check style, types and the import layers
 	$(BIN)/ruff check .

@@ -3,16 +3,15 @@
     python benchmarks/bench_fusion_error.py [--every 1] [--seed 1] [--segment DIR]
 
 What is measured: :mod:`headway_studies.beyond.recorded_positions`. ``--every 10`` keeps only every
-tenth fix, as a common receiver would give them. The segment is found in $HEADWAY_COMMA2K19, else in
-../shared/data/comma2k19/segment.
+tenth fix, as a common receiver would give them. The drive is examples/recorded_drive unless
+$HEADWAY_COMMA2K19 or --segment names another.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-
-from recorded_segment import named_or_beside
 
 from headway.fusion.state import NORMAL_95
 from headway.sources.comma2k19 import Segment, load_segment
@@ -24,7 +23,7 @@ from headway_studies.beyond.recorded_positions import (
     operator,
     thinned,
 )
-from headway_studies.beyond.recorded_segment import SEGMENT_VARIABLE
+from headway_studies.beyond.recorded_segment import SEGMENT_VARIABLE, segment_directory
 
 
 def coverage(segment: Segment, seed: int) -> float:
@@ -47,17 +46,14 @@ def coverage(segment: Segment, seed: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--segment", type=Path, default=named_or_beside())
+    parser.add_argument("--segment", type=Path, default=segment_directory())
     parser.add_argument("--every", type=int, default=1, help="keep every n-th fix")
     parser.add_argument("--seed", type=int, default=1)
     choices = parser.parse_args()
-    if choices.segment is None or not choices.segment.is_dir():
-        where = "" if choices.segment is None else f" at {choices.segment}"
-        print(
-            f"no recording{where}, nothing measured: name one with --segment, or set "
-            f"{SEGMENT_VARIABLE}"
+    if not choices.segment.is_dir():
+        sys.exit(
+            f"no recording at {choices.segment}: name one with --segment or {SEGMENT_VARIABLE}"
         )
-        return
     segment = thinned(load_segment(choices.segment), choices.every)
     lines = error_lines(segment, choices.seed)
     print("| position error (m) | mean | RMS | 95th percentile | mean without GNSS offset |")

@@ -4,8 +4,8 @@
 
 Runs ``examples/collision_warning/car_ahead.yaml`` over it on the vehicle engine (S-EDF, virtual
 time) and compares the car ahead with what the radar says by itself. Costs and variances are not
-fitted to this drive. The segment is found in $HEADWAY_COMMA2K19, else in
-../shared/data/comma2k19/segment. ``headway reproduce recorded-drive`` draws it.
+fitted to this drive, which is examples/recorded_drive unless $HEADWAY_COMMA2K19 or --segment
+names another. ``headway reproduce recorded-drive`` draws it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from recorded_segment import named_or_beside
 
 from headway.compiler import compile_query
 from headway.model.quantities import MILLISECOND
@@ -27,16 +26,16 @@ from headway_studies.beyond.recorded_segment import (
     drive,
     radar_alone,
     recorded,
+    segment_directory,
 )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--segment", type=Path, default=named_or_beside())
+    parser.add_argument("--segment", type=Path, default=segment_directory())
     chosen = parser.parse_args()
-    if chosen.segment is None or not chosen.segment.is_dir():
-        where = "" if chosen.segment is None else f" at {chosen.segment}"
-        sys.exit(f"no recording{where}: name one with --segment, or set {SEGMENT_VARIABLE}")
+    if not chosen.segment.is_dir():
+        sys.exit(f"no recording at {chosen.segment}: name one with --segment or {SEGMENT_VARIABLE}")
     application = car_ahead_application()
     plan = compile_query(application.query, application.vehicle)
     result = drive(recorded(chosen.segment, plan.query.sources), plan)

@@ -37,7 +37,7 @@ CASES = {
     "collision_warning": "fusion, shedder, several outputs",
 }
 ADDED = ("deadline", "completed", "latency", "missed", "replayed")
-PATIENCE_S = 240
+PATIENCE_S = 600
 GONE_S = 2.5
 """Python workers outlive their Java for a moment."""
 

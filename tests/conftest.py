@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from benchmarks.recorded_segment import named_or_beside
 
 from headway.spark.session.spark_session import local_session
-from headway_studies.beyond.recorded_segment import SEGMENT_VARIABLE
+from tests import exploring
 from tests.studies.quick_run import QuickRun, shared_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+exploring.load_profile()
 
 MINUTES = (
     "tests/spark/test_cluster.py",
     "tests/spark/test_kills.py::test_a_kill_leaves_no_trace[tyre",
 )
-QUICK_RUN_S = 600
-"""the first test that asks for the run of all studies waits for it"""
 
 
 @pytest.fixture(scope="session")
@@ -42,11 +41,10 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
 
 
 def pytest_configure() -> None:
-    """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. The
-    recorded drive, if there is one, is named for the tests and for the processes they start."""
+    """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. What a
+    shell starts in the background ignores Ctrl-C, and so would processes that tests interrupt."""
     os.environ.pop("COLUMNS", None)
-    if (segment := named_or_beside()) is not None:
-        os.environ[SEGMENT_VARIABLE] = str(segment)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
@@ -59,10 +57,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "quick_run" in needed:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("studies"))
-            item.add_marker(pytest.mark.timeout(QUICK_RUN_S))
         elif "spark" in needed or "tests/spark/" in item.nodeid:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
         if any(name in item.nodeid for name in MINUTES) and "HEADWAY_SLOW" not in os.environ:
             reason = "takes a minute or two: set HEADWAY_SLOW=1 to run it"
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """What exploring found is told with how to keep it."""
+    if exploring.TIMES and terminalreporter.stats.get("failed"):
+        terminalreporter.section("what to do with it")
+        seed = config.getoption("--hypothesis-seed")
+        told = exploring.HOW_TO_PIN.format(seed=seed, times=exploring.TIMES)
+        terminalreporter.write_line(told)

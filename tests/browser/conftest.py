@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.waiting import PATIENCE_S
 
 CANDIDATES = (
     "chromium",
@@ -64,7 +65,7 @@ class Visitor:
         file.write_text(html, encoding="utf-8")
         viewport = {"width": width, "height": height}
         page = self.browser.new_context(viewport=viewport, offline=True, **context).new_page()  # type: ignore[arg-type]
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE_S * 1000)
         page.on(
             "console",
             lambda message: (

@@ -12,20 +12,13 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.invoke import EXAMPLES, headway
+from tests.exploring import examples
 
 FOLDERS = [EXAMPLES / name for name in ("hello", "tyre_watch", "collision_warning")]
-fuzz = settings(
-    max_examples=70,
-    deadline=None,
-    suppress_health_check=[
-        HealthCheck.too_slow,
-        HealthCheck.data_too_large,
-        HealthCheck.function_scoped_fixture,
-    ],
-)
+fuzz = examples(40)
 
 LIKELY = st.sampled_from(
     [
@@ -168,7 +161,7 @@ def test_spoilt_trees(
 
 
 @pytest.mark.parametrize("spoilt", ["query.yaml", "vehicle.yaml", "components.yaml"])
-@settings(fuzz, max_examples=50)
+@examples(20)
 @given(data=st.data())
 def test_spoilt_texts(
     spoilt: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -8,11 +8,11 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from tests.cli.invoke import EXAMPLES, STUDY, headway
+from tests.waiting import PATIENCE_S
 
 from headway.errors import EnvironmentMissing
 
@@ -42,9 +42,9 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     """Ctrl-C while it reads its query from a pipe that never ends."""
     script = (
-        "import importlib, time, sys\n"
+        "import importlib, signal, sys\n"
         "c = importlib.import_module('headway.cli.commands.check')\n"
-        "c.load_query = lambda path: (print('in', flush=True), time.sleep(60))\n"
+        "c.load_query = lambda path: (print('in', flush=True), signal.pause())\n"
         "from headway.cli import main\n"
         f"sys.argv = ['headway', 'check', {str(EXAMPLES / 'hello' / 'query.yaml')!r}]\n"
         "main()\n"
@@ -54,9 +54,8 @@ def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"in\n"
-    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, errors) == (130, b"")
 
 
@@ -82,7 +81,7 @@ def on_a_terminal(
             break
         found += part
     os.close(own)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_S)
     return found
 
 

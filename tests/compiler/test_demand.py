@@ -6,8 +6,9 @@ import functools
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 
 from headway.compiler.latency import demand as module
 from headway.compiler.latency.demand import Demand, Section, busy_period, lateness, utilisation
@@ -83,7 +84,7 @@ demand_lists = st.lists(
 section_lists = st.lists(
     st.builds(Section, st.integers(0, 60), st.integers(0, 20)), min_size=1, max_size=4
 )
-small = settings(max_examples=200, deadline=None)
+small = examples(200)
 
 
 @small
@@ -112,7 +113,7 @@ def test_busy_period_is_the_least_fixed_point(demands: list[Demand], blocking: i
 
 
 @pytest.mark.parametrize("most_steps", [1, 3, 10, 40])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(demand_lists, section_lists, st.lists(st.integers(-30, 60), min_size=1, max_size=4))
 def test_with_few_steps_it_stays_above(
     most_steps: int, demands: list[Demand], sections: list[Section], starts: list[int]

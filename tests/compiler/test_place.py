@@ -7,10 +7,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.compiler.placement_cases import bus, compilation, nodes, random_case
 from tests.compiler.placement_oracle import Oracle, check
+from tests.exploring import examples
 
 from headway.compiler.compilation import Compilation
 from headway.compiler.placement import (
@@ -81,7 +82,7 @@ def test_the_random_cases_are_of_every_kind() -> None:
     assert multicast >= 50
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(min_value=1_000, max_value=100_000))
 def test_answers_keep_every_rule(seed: int) -> None:
     case = random_case(seed, most=12)

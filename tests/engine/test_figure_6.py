@@ -18,7 +18,6 @@ from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "sedf_fig6_run.json"
-SHARED = Path(__file__).parents[3] / "shared" / "golden" / "sedf_fig6.json"
 RUN: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
 FACTS: dict[str, Any] = {**golden("sedf_fig6.json"), **RUN}
 UNIT = MILLISECOND
@@ -106,11 +105,3 @@ def test_the_preempted_train_resumes_where_it_stopped() -> None:
     assert preempted["start"] == 8 * UNIT
     assert resumed == [11]
     assert run_figure("s-edf").summary().timeouts == 1
-
-
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared facts are not on this machine")
-def test_the_facts_are_those_of_the_specification() -> None:
-    shared = json.loads(SHARED.read_text(encoding="utf-8"))
-    shared["fifo_plus"].pop("note")
-    for key in ("input", "s_edf", "fifo_plus"):
-        assert RUN[key] == shared[key]

@@ -34,7 +34,7 @@ SHAPES = {
 FIRST_SEED = 700_000
 
 
-@pytest.mark.timeout(0 if RUNS > 150 else 300)
+@pytest.mark.timeout(0)  # as long as so many runs take
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_run_exceeds_its_bound(shape: str) -> None:
     tightness: list[float] = []

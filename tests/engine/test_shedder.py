@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.compiled import compiled_shedder
 from tests.engine.operators.users import HERE
+from tests.exploring import examples
 
 from headway.engine.ingest import Shedder, rank
 from headway.engine.operators.operator_base import DropKind
@@ -132,7 +133,7 @@ def by_window(windows: dict[int, list[Row]], at_most: int) -> list[Row]:
     return passed
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     ARRIVALS,
     st.integers(1, 4),

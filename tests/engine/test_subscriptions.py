@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.engine.nodes.study import study_arrivals, study_plan
+from tests.waiting import PATIENCE_S
 
 from headway.engine.clock import ManualClock
 from headway.engine.engine import Engine
@@ -26,7 +27,7 @@ def test_by_callback_and_by_iterating() -> None:
     by_callback = running.applications.subscribe("pairs", called.append)
     by_iterating = running.applications.subscribe("pairs")
     result = running.run(study_arrivals(50))
-    assert by_callback.join(10)
+    assert by_callback.join(PATIENCE_S)
     assert called == list(by_iterating) == list(result.outputs["pairs"])
     assert by_callback.taken == len(called) > 0
 
@@ -44,7 +45,7 @@ def test_a_slow_subscriber_loses_its_own_tuples_only() -> None:
     quick = running.applications.subscribe("pairs")
     result = running.run(study_arrivals(100))  # ends although nobody has let the slow one go on
     release.set()
-    assert slow_one.join(10)
+    assert slow_one.join(PATIENCE_S)
     expected = len(result.outputs["pairs"])
     assert len(list(quick)) == expected
     assert len(seen) + slow_one.overflowed == expected
@@ -62,7 +63,7 @@ def test_a_failing_callback_is_reported_by_its_output_and_called_again() -> None
 
     failing_one = running.applications.subscribe("both", failing, on_failure=failures.append)
     result = running.run(study_arrivals(50))
-    assert failing_one.join(10)
+    assert failing_one.join(PATIENCE_S)
     count = len(result.outputs["both"])
     assert failing_one.failed == len(failures) == len(calls) == count > 0
     message = "a subscriber of output 'both' raised ZeroDivisionError: no more"

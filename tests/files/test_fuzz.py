@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 
 from headway.errors import InputError, Problem
 from headway.files import parse_query, parse_vehicle, query_to_yaml, vehicle_to_yaml
@@ -16,11 +17,7 @@ from headway.files import parse_query, parse_vehicle, query_to_yaml, vehicle_to_
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TEXTS = [path.read_text() for path in sorted(EXAMPLES.glob("*/*.yaml"))]
 NAME = str(EXAMPLES / "collision_warning" / "fuzzed.yaml")
-fuzz = settings(
-    max_examples=250,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+fuzz = examples(250)
 
 scalars = (
     st.none()

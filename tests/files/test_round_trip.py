@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from jsonschema import Draft202012Validator
+from tests.exploring import examples
 from tests.files import strategies
 
 from headway.errors import QueryError
@@ -22,7 +23,7 @@ from headway.model.operators import Input, Union
 from headway.model.query import Query
 from headway.model.vehicle import Vehicle
 
-slow = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = examples(100)
 
 
 @slow
@@ -43,7 +44,7 @@ def test_vehicles_come_back_equal(vehicle: Vehicle) -> None:
     assert vehicle_to_yaml(again) == text
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(30)
 @given(strategies.queries, strategies.vehicles)
 def test_what_is_written_fits_the_json_schemas(query: Query, vehicle: Vehicle) -> None:
     QUERY.validate(plain(parse_yaml(query_to_yaml(query), "q").root))

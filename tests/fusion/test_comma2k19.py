@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.recorded_drive import SEGMENT, needs_a_drive, needs_the_documented_drive
+from tests.recorded_drive import SEGMENT, needs_the_documented_drive
 
 from headway.model.quantities import MILLISECOND
 from headway.sources.comma2k19 import Segment, load_segment
@@ -16,8 +16,6 @@ from headway_studies.beyond.recorded_positions import (
     with_fusion,
     without_fusion,
 )
-
-pytestmark = needs_a_drive
 
 
 @pytest.fixture(scope="module")

@@ -196,10 +196,10 @@ def test_unseen_objects_are_forgotten() -> None:
 
 @pytest.mark.parametrize("disorder", [0, 300])
 def test_memory_is_bounded(disorder: int) -> None:
-    """100,000 tuples, one per millisecond, about objects that come and go."""
+    """30,000 tuples, one per millisecond, about objects that come and go."""
     random = Random(5)
     fusion = surroundings(FRONT * MILLISECOND, REAR * MILLISECOND)
-    arrivals = sorted((moment + random.randint(0, disorder), moment) for moment in range(100_000))
+    arrivals = sorted((moment + random.randint(0, disorder), moment) for moment in range(30_000))
     most_rows = most_states = most_objects = 0
     for place in range(0, len(arrivals), 20):
         run(

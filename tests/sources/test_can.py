@@ -12,6 +12,7 @@ from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
 from headway.sources.can_log import (
+    ARRAYS,
     CanDecoder,
     CanFrame,
     CanMapping,
@@ -133,6 +134,22 @@ def test_arrays_get_their_zeros_back(tmp_path: Path) -> None:
         (2, (2_000_000, None, None, False)),
     ]
     assert [frame.number for frame in read_frames(folder, 1)] == [2]
+    packed = tmp_path / "packed" / "raw_can.npz"
+    packed.parent.mkdir()
+    np.savez_compressed(packed, allow_pickle=False, **arrays)
+    assert find_logs(packed.parent) == [packed]
+    assert list(read_frames(packed)) == list(read_frames(folder))
+    assert list(read_frames(packed, 1)) == list(read_frames(folder, 1))
+
+
+def test_a_file_of_other_arrays_is_no_log(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "other.npz", t=np.zeros(2))
+    with pytest.raises(FileError, match=r"other\.npz: .*address"):
+        list(read_frames(tmp_path / "other.npz"))
+    same = {name: np.zeros(2) for name in ARRAYS}
+    np.savez_compressed(tmp_path / "raw.npz", allow_pickle=False, **same)
+    with pytest.raises(FileError, match=r"raw\.npz: is not a CAN log of arrays of one length"):
+        list(read_frames(tmp_path / "raw.npz"))
 
 
 def test_a_recording_may_point_into_a_log(tmp_path: Path) -> None:

@@ -45,6 +45,26 @@ def test_everything_is_on_one_map(directory: Path) -> None:
     np.testing.assert_allclose(middle, [[0, 5]], atol=1e-3)
 
 
+def test_a_folder_may_be_packed_into_a_file(directory: Path) -> None:
+    """Also when it is damaged, or holds something else."""
+    plain = load_segment(directory)
+    speed = directory / "processed_log/CAN/speed"
+    arrays = {path.name: np.load(path) for path in speed.iterdir()}
+    for path in speed.iterdir():
+        path.unlink()
+    packed = speed.with_suffix(".npz")
+    np.savez_compressed(packed, **arrays)
+    again = load_segment(directory)
+    np.testing.assert_array_equal(again.speed.times, plain.speed.times)
+    np.testing.assert_array_equal(again.speed.speed, plain.speed.speed)
+    np.savez_compressed(packed, t=arrays["t"])
+    with pytest.raises(FileError, match=r"CAN/speed/value is not a readable NumPy file"):
+        load_segment(directory)
+    packed.write_bytes(packed.read_bytes()[:100])
+    with pytest.raises(FileError, match=r"CAN/speed/t is not a readable NumPy file"):
+        load_segment(directory)
+
+
 def test_a_missing_file_is_named(directory: Path) -> None:
     (directory / "processed_log/CAN/speed/t").unlink()
     with pytest.raises(FileError, match=r"CAN/speed/t is not a readable NumPy file"):

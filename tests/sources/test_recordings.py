@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 
 from headway.errors import DataError, FileError
 from headway.model.query import Source
@@ -316,7 +317,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(ROWS, st.data(), st.booleans())
 def test_what_is_written_comes_back(rows: list[Any], data: st.DataObject, owned: bool) -> None:
     arrivals = sorted(data.draw(st.lists(TIME, min_size=len(rows), max_size=len(rows))))

@@ -7,15 +7,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import TracebackType
 
 import pyspark
+from tests.waiting import until
 
 from headway.spark.session.java_runtime import java_home
-
-PATIENCE_S = 90
 
 
 def free_port() -> int:
@@ -85,13 +83,8 @@ class Cluster:
             )
 
     def _await(self, log: str, sign: str, times: int) -> None:
-        until = time.monotonic() + PATIENCE_S
-        while time.monotonic() < until:
-            text = (self.folder / log).read_text(errors="replace")
-            if text.count(sign) >= times:
-                return
-            time.sleep(0.2)
-        raise AssertionError(f"{log}: no {sign!r} in {PATIENCE_S} s:\n{text[-3000:]}")
+        path = self.folder / log
+        until(lambda: path.read_text(errors="replace").count(sign) >= times, every=0.2)
 
     def _stop(self) -> None:
         for process in [*self.workers, self.master]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -15,13 +14,12 @@ import pytest
 from benchmarks.kill_spark import Case, files
 from tests.cli.running import EXAMPLES, headway
 from tests.spark.cluster import Cluster
+from tests.waiting import PATIENCE_S, until
 
 QUERY = EXAMPLES / "tyre_watch" / "query.yaml"
-PATIENCE_S = 270
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_a_query_survives_the_loss_of_a_worker(tmp_path: Path) -> None:
     case = Case("tyre_watch", tmp_path, pieces=6)
     case.cut()
@@ -79,10 +77,13 @@ def computed(output: Path) -> list[dict[str, object]]:
 
 
 def await_files(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
-    until = time.monotonic() + PATIENCE_S
     commits = folder / "checkpoint" / "soft-warning" / "commits"
-    while time.monotonic() < until and process.poll() is None:
-        if len(files(folder / "out")) >= count or len(list(commits.glob("[0-9]*"))) > count:
-            return
-        time.sleep(0.1)
-    raise AssertionError((folder / "submit.log").read_text()[-4000:])
+    until(
+        lambda: (
+            process.poll() is not None
+            or len(files(folder / "out")) >= count
+            or len(list(commits.glob("[0-9]*"))) > count
+        ),
+        every=0.1,
+    )
+    assert process.poll() is None, (folder / "submit.log").read_text()[-4000:]

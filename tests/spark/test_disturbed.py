@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +15,7 @@ import pytest
 from benchmarks.kill_spark import Case, files, rows
 from pyspark.sql import SparkSession
 from tests.cli.running import HELLO, headway
-
-PATIENCE_S = 200
+from tests.waiting import PATIENCE_S, until
 
 
 @pytest.fixture
@@ -40,7 +38,6 @@ def fill(path: Path) -> None:
             filler.write(b"x" * 1024)
 
 
-@pytest.mark.timeout(600)
 def test_a_full_disk_stops_the_stream_and_the_same_command_goes_on(
     spark: SparkSession, tiny_disk: Path, tmp_path: Path
 ) -> None:
@@ -70,7 +67,6 @@ def test_a_full_disk_stops_the_stream_and_the_same_command_goes_on(
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_ctrl_c_stops_cleanly_and_shows_the_numbers(tmp_path: Path) -> None:
     case = Case("hello", tmp_path / "case", pieces=4)
     case.cut()
@@ -81,10 +77,8 @@ def test_ctrl_c_stops_cleanly_and_shows_the_numbers(tmp_path: Path) -> None:
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    until = time.monotonic() + PATIENCE_S
-    while not files(tmp_path / "out") and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.1)
-    time.sleep(1)
+    # All files are in the first batch; it is over when Spark has committed it.
+    until(lambda: [*tmp_path.rglob("commits/0")] or process.poll() is not None, every=0.1)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     said, noise = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, noise

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
+
+from tests.waiting import PATIENCE_S, until
 
 from headway.spark.session.urgency import Gate, NoGate
-
-PATIENCE_S = 10.0
 
 
 def through(gate: Gate | NoGate, deadlines: list[int]) -> list[int]:
@@ -27,12 +26,10 @@ def through(gate: Gate | NoGate, deadlines: list[int]) -> list[int]:
     threads = [threading.Thread(target=first)]
     threads[0].start()
     assert inside.wait(PATIENCE_S)
-    for number, deadline in enumerate(deadlines, start=1):
+    for deadline in deadlines:
         threads.append(threading.Thread(target=batch, args=(deadline,)))
         threads[-1].start()
-        until = time.monotonic() + PATIENCE_S
-        while gate.waiting < number and len(passed) < number and time.monotonic() < until:
-            time.sleep(0.001)
+        until(lambda: gate.waiting + len(passed) == len(threads) - 1, every=0.001)
     leave.set()
     for thread in threads:
         thread.join(PATIENCE_S)

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 from tests.cli.running import headway
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("example", ["hello", "tyre_watch"])
 def test_a_kill_leaves_no_trace(example: str, spark: SparkSession, tmp_path: Path) -> None:
     """Right after an output file appeared, so mostly before Spark has committed the batch. Only the

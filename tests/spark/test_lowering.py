@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.contract.cases import CASES, SOURCES, merged, query_of
+from tests.waiting import until
 
 from headway.compiler import compile_query
 from headway.errors import DataError, UnsupportedError
@@ -219,9 +219,7 @@ def test_a_silent_source_is_waited_for_no_longer_than_told(
     )
     query_run = running.start()
     try:
-        deadline = time.monotonic() + 60
-        while len(keys) < 3 and time.monotonic() < deadline:
-            time.sleep(0.2)
+        until(lambda: len(keys) >= 3 or not query_run.isActive, every=0.2)
     finally:
         query_run.stop()
     assert sorted(keys) == [1, 2, 9]

@@ -67,7 +67,6 @@ def test_every_row_says_how_it_stood_to_its_deadline(tmp_path: Path) -> None:
         assert row["latency"] == took // timedelta(microseconds=1) * 1000
 
 
-@pytest.mark.timeout(600)
 def test_a_stream_gives_the_batch_however_it_is_cut_and_resumed(
     spark: SparkSession, tmp_path: Path
 ) -> None:

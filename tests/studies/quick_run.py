@@ -28,7 +28,7 @@ COMMAND = ("reproduce", "all", "--quick", "--master", "local[2]")
 """two slots wherever it runs: with more, the cells of a study would all be under way at the kill"""
 KILLED, KILLED_AFTER = "cores", 2
 """when so many cells of this study are there: it has more, and is small enough to be run again"""
-PATIENCE_S = 280
+PATIENCE_S = 1200
 LOOK_S = 0.01
 
 

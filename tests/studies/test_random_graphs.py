@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 
 from headway.errors import InputError
 from headway.model.taskgraph import check_task_graph
@@ -23,7 +24,7 @@ shapes = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(shapes, st.integers(0, 2**32))
 def test_degrees_entries_and_exits(shape: Shape, seed: int) -> None:
     if shape.most_in == 1 and shape.most_entries > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.recorded_drive import SEGMENT, needs_a_drive, needs_the_documented_drive
+from tests.recorded_drive import SEGMENT, needs_the_documented_drive
 
 from headway.engine.jobs import Arrival
 from headway.engine.results import RunResult
@@ -62,7 +62,6 @@ def test_a_slow_ecu_has_the_same_trains_and_no_promises(plan: Plan) -> None:
     assert slow.verdict is None
 
 
-@needs_a_drive
 def test_no_deadline_is_missed_and_no_promise_broken(plan: Plan, result: RunResult) -> None:
     assert plan.verdict is not None
     for promise in plan.verdict.promises:

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tests.recorded_drive import SEGMENT, needs_a_drive
+from tests.recorded_drive import SEGMENT, unpacked
 
 from headway.errors import EnvironmentMissing, InputError
+from headway_studies.beyond import recorded_segment as segment
 from headway_studies.beyond.recorded_drive import STUDY
 from headway_studies.beyond.recorded_segment import (
     DBC,
@@ -23,7 +24,6 @@ from headway_studies.row_reading import where
 from headway_studies.study import Cell
 
 
-@needs_a_drive
 def test_rows_are_the_same_from_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -38,7 +38,6 @@ def test_rows_are_the_same_from_another_folder(
     assert where(rows, part="moment")
 
 
-@needs_a_drive
 @pytest.mark.parametrize(
     ("name", "part", "told"),
     [
@@ -52,7 +51,7 @@ def test_rows_are_the_same_from_another_folder(
 def test_a_broken_recording_is_told(
     name: str, part: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = copied(tmp_path / "segment")
+    folder = unpacked(tmp_path / "segment")
     monkeypatch.setenv(SEGMENT_VARIABLE, str(folder))
     whole = one_cell(STUDY.cells(True), part)
     path = (folder / name).resolve()
@@ -67,18 +66,41 @@ def test_a_broken_recording_is_told(
         STUDY.run(whole)
 
 
-def test_without_a_recording_the_study_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same on every machine: it goes into reports."""
+@pytest.mark.parametrize(
+    ("name", "part", "told"),
+    [
+        ("processed_log/CAN/raw_can.npz", "ahead", r"raw_can.npz: "),
+        ("processed_log/CAN/speed.npz", "position", r"CAN/speed/t is not a readable NumPy file"),
+    ],
+)
+def test_a_broken_packed_recording_is_told(
+    name: str, part: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(SEGMENT_VARIABLE, raising=False)
-    assert segment_directory() is None
+    folder = tmp_path / "segment"
+    shutil.copytree(segment_directory(), folder)
+    shutil.copyfile(segment.dbc_of(segment_directory()), segment.dbc_of(folder))
+    (folder / name).write_bytes((folder / name).read_bytes()[:1000])
+    monkeypatch.setenv(SEGMENT_VARIABLE, str(folder))
+    with pytest.raises(InputError, match=told):
+        STUDY.run(one_cell(STUDY.cells(True), part))
+
+
+def test_without_a_recording_the_study_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Headway's own is there unless it was not installed. What is said is the same on every
+    machine: it goes into reports."""
+    monkeypatch.delenv(SEGMENT_VARIABLE, raising=False)
+    assert STUDY.lacks() is None
+    monkeypatch.setattr(segment, "OWN", "examples/not_there")
     assert STUDY.lacks() == (
-        "there is no recorded drive: HEADWAY_COMMA2K19 is not set; set it to the folder of a "
-        "segment of a Toyota RAV4 from the public data set comma2k19 (repository "
-        "commaai/comma2k19), which holds global_pose, processed_log/CAN and processed_log/GNSS, "
-        "and put toyota_adas.dbc (repository commaai/opendbc) into the folder above"
+        "the recorded drive is not installed (examples/not_there): install Headway from a wheel or "
+        "a source tree, or set HEADWAY_COMMA2K19 to the folder of a segment of a Toyota RAV4 from "
+        "the public data set comma2k19 (repository commaai/comma2k19), which holds global_pose, "
+        "processed_log/CAN and processed_log/GNSS, and put toyota_adas.dbc (repository "
+        "commaai/opendbc) into the folder above"
     )
     assert recording() is None
-    with pytest.raises(EnvironmentMissing, match=r"there is no recorded drive"):
+    with pytest.raises(EnvironmentMissing, match=r"the recorded drive is not installed"):
         STUDY.run(STUDY.cells(True)[0])
 
 
@@ -110,10 +132,9 @@ def test_a_relative_folder_is_one_from_here(
 
 
 def copied(folder: Path) -> Path:
-    for name in FILES:
-        target = folder.parent / Path(name).name if name == DBC else folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(SEGMENT / name, target)
+    """As it is."""
+    shutil.copytree(SEGMENT, folder)
+    shutil.copyfile(segment.dbc_of(SEGMENT), segment.dbc_of(folder))
     return folder
 
 

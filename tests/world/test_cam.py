@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 from tests.world.support import needs_pycrate
 
 from headway.errors import EnvironmentMissing
@@ -35,7 +36,7 @@ variances = st.floats(0.001, 200)
 
 
 @needs_pycrate
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.integers(0, 2**32 - 1), st.integers(0, 40_000_000), st.integers(0, 60_000),
     metres, metres, speeds, st.floats(-pi, pi), variances, variances,
@@ -123,7 +124,7 @@ def test_a_thousand_damaged_messages_do_no_harm_and_all_are_counted() -> None:
 
 
 @needs_pycrate
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_decoded_or_dropped(data: bytes) -> None:
     outcome = codec().decode(data)

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
+from zlib import error as DeflateError
 
 import numpy as np
 
@@ -83,6 +85,7 @@ class FrameCounts:
 
 SUFFIXES = (".asc", ".blf", ".csv", ".log", ".trc")
 ARRAYS = ("t", "address", "data", "src")
+ARRAY_FILE = ".npz"
 LARGEST_STANDARD = 0x7FF
 _PIECE = 8192
 
@@ -109,6 +112,8 @@ def is_log(path: Path) -> bool:
 
 
 def is_array_log(path: Path) -> bool:
+    if path.suffix.lower() == ARRAY_FILE:
+        return path.is_file()
     return path.is_dir() and all((path / name).is_file() for name in ARRAYS)
 
 
@@ -120,7 +125,8 @@ def find_logs(path: Path) -> list[Path]:
         found = sorted(p for p in path.iterdir() if not p.name.startswith((".", "_")) and is_log(p))
         if found:
             return found
-    want = f"a file of {', '.join(SUFFIXES)}, or a folder with {', '.join(ARRAYS)}"
+    kinds = ", ".join(sorted((*SUFFIXES, ARRAY_FILE)))
+    want = f"a file of {kinds}, or a folder with {', '.join(ARRAYS)}"
     raise FileError(Problem("there is no CAN log", place=Place(str(path)), want=want))
 
 
@@ -138,8 +144,13 @@ def read_frames(path: Path, start: int = 0, end: int | None = None) -> Iterator[
 
 def _arrays(path: Path) -> dict[str, Any]:
     try:
-        arrays = {n: np.load(path / n, mmap_mode="r", allow_pickle=False) for n in ARRAYS}
-    except (OSError, ValueError, EOFError) as error:
+        if path.is_dir():
+            arrays = {n: np.load(path / n, mmap_mode="r", allow_pickle=False) for n in ARRAYS}
+        else:
+            # NumPy leaves a file open that it opened itself and finds damaged.
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as packed:
+                arrays = {name: packed[name] for name in ARRAYS}
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile, DeflateError) as error:
         raise unreadable(path, error) from None
     kinds = "".join(arrays[name].dtype.kind for name in ARRAYS)
     lengths = {array.shape for array in arrays.values()}

@@ -1,15 +1,17 @@
 """A segment of the public data set comma2k19 (MIT): GNSS, CAN speed, the radar's
 tracks as the data set decodes them, and a reference trajectory.
 
-Every signal is a pair of NumPy files without an ending, ``t`` (seconds since boot) and ``value``.
-The arrays come out on a local map: metres east and north of the reference's first position, times
-in whole microseconds.
+Every signal is a folder with two NumPy files without an ending, ``t`` (seconds since boot) and
+``value``; a file .npz with the same arrays may stand in for any folder. The arrays come out on a
+local map: metres east and north of the reference's first position, times in whole microseconds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
+from zlib import error as DeflateError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +118,11 @@ def load_radar(directory: Path) -> RadarTracks:
     )
 
 
+def packed_in(folder: Path) -> Path:
+    """The file that may hold the arrays of a folder."""
+    return folder.with_name(folder.name + ".npz")
+
+
 def _signal(directory: Path, name: str, columns: int) -> tuple[Array, Array]:
     """Times in seconds, and a row of values for each."""
     folder = directory / "processed_log" / name
@@ -130,9 +137,15 @@ def _microseconds(seconds: Array) -> Times:
 
 def _load(path: Path, columns: int | None = None, rows: int | None = None) -> Array:
     """A numeric array, not empty; never runs code from the file (``allow_pickle=False``)."""
+    packed = packed_in(path.parent)
     try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        if packed.is_file():
+            # NumPy leaves a file open that it opened itself and finds damaged.
+            with packed.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                array = arrays[path.name]
+        else:
+            array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile, DeflateError) as error:
         raise FileError(Problem(f"{path} is not a readable NumPy file", got=str(error))) from error
     fits = array.ndim == 1 if columns is None else array.ndim == 2 and array.shape[1] == columns
     if not fits or array.dtype.kind != "f" or len(array) != (rows or len(array) or 1):

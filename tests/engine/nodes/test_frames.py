@@ -7,8 +7,9 @@ import struct
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 
 from headway.engine.nodes.wire_format import (
     MOST_BYTES,
@@ -110,7 +111,7 @@ def test_not_a_number_comes_back() -> None:
     assert math.isnan(back.row[1])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.binary(max_size=100))
 def test_noise_is_no_tuples_but_never_a_crash(noise: bytes) -> None:
     codec = RowCodec("s", WIDE)

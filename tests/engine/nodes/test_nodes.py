@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.compiler.build import VALUE
 from tests.engine.nodes.study import CHEAP, EPOCH
+from tests.waiting import PATIENCE_S
 
 from headway.compiler import compile_query
 from headway.engine.engine import Engine
@@ -28,7 +29,10 @@ from headway.model.schema import schema
 from headway.model.vehicle import Bus, BusKind, Node, Vehicle
 from headway.sources.parquet_file import StreamWriter
 
-CALM = PeerTiming(heartbeat=50 * MILLISECOND, missed=200)
+CALM = PeerTiming(
+    heartbeat=50 * MILLISECOND, missed=12_000, start=600 * SECOND, linger=600 * SECOND
+)
+"""A busy machine is not to be taken for a lost node, nor is anything left behind at the end."""
 
 
 def one(stream: str) -> tuple[Input, ...]:
@@ -148,7 +152,7 @@ def run_nodes(plan: Plan, folder: Path, found: dict[str, list[tuple[Any, ...]]])
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive(), "the run does not end"
 
 

@@ -1,14 +1,13 @@
 """Nodes as real processes: the same outputs as one process, deaths, returns, drivers.
 
-Nothing here measures speed. What must happen is waited for; limits come from the nodes' own
-records.
+Nothing here measures speed: what must happen is waited for, and what is compared does not hang on
+when it happened.
 """
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,20 @@ import pyarrow.parquet as pq
 import pytest
 from tests.engine.nodes.driver import Driver, Subscriber
 from tests.engine.nodes.study import study_arrivals, study_plan, write_recording
+from tests.waiting import PATIENCE_S, until
 
 from headway.engine.engine import Engine
 from headway.engine.nodes.executables import build_executables, slices_of, write_build
 from headway.engine.nodes.launcher import EndedNode, Launcher
+from headway.engine.nodes.peers import PeerTiming
 from headway.model.quantities import MILLISECOND, SECOND
 
 PLAN = study_plan(timeout=225 * MILLISECOND, within=35 * MILLISECOND)
-CALM = ("--heartbeat", "100 ms", "--missed", "50")
-"""A loaded machine is not to be taken for a dead one where that is not the point."""
-PATIENCE = 60.0
+CALM = ("--heartbeat", "100 ms", "--missed", "6000")
+"""A busy machine is not to be taken for a dead one where that is not the point."""
+CALM_TIMING = PeerTiming(heartbeat=100 * MILLISECOND, missed=6000, linger=600 * SECOND)
+LONG = 30_000
+"""tuples of a source, one each 10 ms: far from the end when the test does what it does"""
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +44,9 @@ def rows_of(folder: Path, output: str) -> list[tuple[Any, ...]]:
     return [tuple(json.loads(line)["row"].values()) for line in lines]
 
 
-def until(condition: Callable[[], object]) -> None:
-    limit = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < limit, "it did not happen"
-        time.sleep(0.02)
-
-
-def named(launcher: Launcher, node: str, event: str) -> list[dict[str, Any]]:
-    return [entry for entry in launcher.events(node) if entry["event"] == event]
+def told(launcher: Launcher, peer: str) -> list[dict[str, Any]]:
+    """What the centre has noted of a peer."""
+    return [entry for entry in launcher.events("centre") if entry.get("peer") == peer]
 
 
 def reports(ended: dict[str, EndedNode]) -> dict[str, dict[str, Any]]:
@@ -61,30 +58,30 @@ def reports(ended: dict[str, EndedNode]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def sums(rows: Iterable[tuple[Any, ...]]) -> tuple[int, int]:
+    """Tuples of the left and of the right that were gathered."""
+    listed = list(rows)
+    return sum(row[1] for row in listed), sum(row[2] for row in listed)
+
+
 def test_the_same_outputs_as_one_process(build: Path, tmp_path: Path) -> None:
-    """Every kind of operator over three nodes; tuples come at least 60 ms apart, so that what
-    waits for others sees them in one order unless a process stands still that long."""
-    arrivals = study_arrivals(16, every=60_000, apart=30_000)
+    """Every kind of operator over three nodes. Which tuples an operator that waits for others finds
+    together hangs on when they come; that it takes each of them once does not."""
+    arrivals = study_arrivals(32, every=30_000, apart=15_000)
     meant = Engine(plan=PLAN, charged=False).run(arrivals)
     write_recording(tmp_path / "recording", arrivals)
-    for attempt in range(3):
-        out = tmp_path / f"out{attempt}"
-        with Launcher(
-            build=build, outputs=out, inputs=tmp_path / "recording", speed=0.5, options=CALM
-        ) as launcher:
-            launcher.start()
-            found = reports(launcher.wait(PATIENCE))
-        same = all(
-            sorted(rows_of(out, name)) == sorted(record.rows)
-            for name, record in meant.outputs.items()
-        )
-        calm = all(report["worst_lag_ns"] < 10 * MILLISECOND for report in found.values())
-        if same or calm:
-            break
-    for name, record in meant.outputs.items():
-        assert len(record), name
-        assert sorted(rows_of(out, name)) == sorted(record.rows), name
-    assert found["front"]["arrived"] == 16
+    out = tmp_path / "out"
+    with Launcher(
+        build=build, outputs=out, inputs=tmp_path / "recording", options=CALM
+    ) as launcher:
+        launcher.start()
+        found = reports(launcher.wait(PATIENCE_S))
+    for name in ("pairs", "counts"):
+        assert len(meant.outputs[name]), name
+        assert sorted(rows_of(out, name)) == sorted(meant.outputs[name].rows), name
+    assert sums(rows_of(out, "both")) == sums(meant.outputs["both"].rows)
+    assert min(sums(meant.outputs["both"].rows)) > 0
+    assert found["front"]["arrived"] == 32
     assert found["centre"]["received"] == found["front"]["sent"] + found["rear"]["sent"]
     for report in found.values():
         assert report["peers_lost"] == []
@@ -92,45 +89,45 @@ def test_the_same_outputs_as_one_process(build: Path, tmp_path: Path) -> None:
 
 
 def test_a_killed_node_is_noticed_named_and_rejoins(build: Path, tmp_path: Path) -> None:
-    write_recording(tmp_path / "recording", study_arrivals(6000))
+    """With the usual heartbeats; a busy machine may take others for dead meanwhile, too."""
+    write_recording(tmp_path / "recording", study_arrivals(LONG))
     out = tmp_path / "out"
     with Launcher(build=build, outputs=out, inputs=tmp_path / "recording") as launcher:
         launcher.start()
         until(lambda: len(rows_of(out, "pairs")) > 10)
-        killed_at = launcher.kill("front")
-        until(lambda: named(launcher, "centre", "peer lost"))
-        lost = next(e for e in named(launcher, "centre", "peer lost") if e["peer"] == "front")
-        # 3 heartbeats of 50 ms; the rest is for a machine with other things to do.
-        assert 0 < lost["at"] - killed_at < 150 * MILLISECOND + 2 * SECOND
-        assert "front" in lost["peer"]
-        # Meanwhile what waits for both goes on with what is there, within its deadline.
-        alone = len(rows_of(out, "both"))
-        until(lambda: len(rows_of(out, "both")) > alone + 3)
-        assert rows_of(out, "both")[-1][1] == 0
-        assert rows_of(out, "both")[-1][2] > 0
+        launcher.kill("front")
+        until(lambda: told(launcher, "front")[-1]["event"] == "peer lost")
+        lost = told(launcher, "front")[-1]
+        assert lost["silent_ns"] > 150 * MILLISECOND
+        assert "not heard of for" in lost["reason"]
+        assert "(limit 150 ms)" in lost["reason"]
+        # Meanwhile what waits for both goes on with what is there.
+        until(lambda: all(row[1] == 0 < row[2] for row in rows_of(out, "both")[-3:]))
         before = max(row[0] for row in rows_of(out, "pairs"))
+        noted = len(told(launcher, "front"))
         launcher.restart("front")
-        until(lambda: any(e["peer"] == "front" for e in named(launcher, "centre", "peer back")))
+        until(lambda: "peer back" in [e["event"] for e in told(launcher, "front")[noted:]])
         until(lambda: max(row[0] for row in rows_of(out, "pairs")) > before + 500_000)
         launcher.stop()
-        found = reports(launcher.wait(PATIENCE))
+        found = reports(launcher.wait(PATIENCE_S))
     assert "front" in [entry["peer"] for entry in found["centre"]["peers_lost"]]
     assert found["front"]["missed_while_down"] > 0
-    assert found["centre"]["outputs"]["both"]["missed"] <= 2
-    times = [row[0] for row in rows_of(out, "pairs")]
-    assert len(times) == len(set(rows_of(out, "pairs"))), "nothing twice"
+    assert len(rows_of(out, "pairs")) == len(set(rows_of(out, "pairs"))), "nothing twice"
 
 
 def test_a_node_that_stays_away_is_given_up_and_the_run_ends(build: Path, tmp_path: Path) -> None:
-    write_recording(tmp_path / "recording", study_arrivals(100))
+    """The node that is killed has far more to send than the others."""
+    arrivals = [a for a in study_arrivals(LONG) if a.source == "own"]
+    arrivals += [a for a in study_arrivals(100) if a.source == "radar"]
+    write_recording(tmp_path / "recording", arrivals)
     options = ("--give-up", "300 ms")
     with Launcher(
         build=build, outputs=tmp_path / "out", inputs=tmp_path / "recording", options=options
     ) as launcher:
         launcher.start()
-        until(lambda: any(e["peer"] == "rear" for e in named(launcher, "centre", "peer found")))
+        until(lambda: "peer found" in [entry["event"] for entry in told(launcher, "rear")])
         launcher.kill("rear")
-        ended = launcher.wait(PATIENCE)
+        ended = launcher.wait(PATIENCE_S)
     assert ended["rear"].report is None
     assert ended["rear"].code == -9
     report = ended["centre"].report
@@ -140,17 +137,18 @@ def test_a_node_that_stays_away_is_given_up_and_the_run_ends(build: Path, tmp_pa
 
 def test_a_driver_feeds_and_a_subscriber_takes(build: Path, tmp_path: Path) -> None:
     parts = slices_of(PLAN)
-    with Subscriber(PLAN, parts) as subscriber:
+    with Subscriber(PLAN, parts, CALM_TIMING) as subscriber:
         options = (*CALM, "--subscriber", subscriber.address, "--format", "parquet")
         with Launcher(build=build, outputs=tmp_path, options=options) as launcher:
             launcher.start()
-            driver = Driver(parts, {node: launcher.address(node) for node in launcher.nodes})
+            addresses = {node: launcher.address(node) for node in launcher.nodes}
+            driver = Driver(parts, addresses, CALM_TIMING)
             for arrival in study_arrivals(50):
                 driver.feed(arrival.source, arrival.row)
             driver.feed("own", (0, "not a number", "D"))  # cannot even be sent
             driver.close()
             delivered = list(subscriber)
-            found = reports(launcher.wait(PATIENCE))
+            found = reports(launcher.wait(PATIENCE_S))
     assert found["front"]["arrived"] == found["rear"]["arrived"] == 50
     pairs = sorted(one.row for one in delivered if one.output == "pairs")
     meant = Engine(plan=PLAN, charged=False).run(study_arrivals(50))

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.compiled import behaving
 from tests.engine.operators.build import moved, one_input, same, sql_columns
+from tests.exploring import examples
 
 from headway.engine.operators.aggregate import AggregateOperator
 from headway.engine.operators.operator_base import DropKind, StatefulOperator
@@ -130,7 +131,7 @@ ARRIVAL = st.tuples(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(ARRIVAL, max_size=40),
     st.integers(0, 6),

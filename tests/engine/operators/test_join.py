@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.compiled import behaving
 from tests.engine.operators.build import moved, same, sql_columns
 from tests.engine.operators.users import HERE
+from tests.exploring import examples
 
 from headway.engine.operators.join import JoinOperator
 from headway.engine.operators.operator_base import DropKind, StatefulOperator, Timer
@@ -282,7 +283,7 @@ def compare(
     return len(expected)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(ARRIVAL, max_size=40),
     st.integers(0, 4),

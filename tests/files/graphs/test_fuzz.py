@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 
 from headway.errors import InputError, Problem
 from headway.files.load_graphs import parse_graph, parse_network
@@ -16,7 +17,7 @@ TGFF = "@TASK_GRAPH 0 {\nPERIOD 9\nTASK a TYPE 0\nTASK b TYPE 1\nARC x FROM a TO
 STG = "2\n0 0 0\n1 3 1 0 0\n2 4 1 1 9\n3 0 1 2 0\n"
 FLOW = '{"workflow": {"tasks": [{"id": "a", "runtime": 1, "children": ["b"]}, {"id": "b"}]}}'
 SEEDS = [(text, "f.yaml") for text in YAML] + [(TGFF, "f.tgff"), (STG, "f.stg"), (FLOW, "f.json")]
-fuzz = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+fuzz = examples(300)
 pieces = st.text(max_size=6) | st.sampled_from(
     ["{", "}", "[", ": ", "- ", "-1", "1e999", "nan", "0", "#", "@X 1 {", "\n", "a", "\t", "null"]
 )

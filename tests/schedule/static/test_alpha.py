@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 from tests.schedule.static.random_cases import Case, cases
 
 from headway.schedule.static import (
@@ -33,7 +34,7 @@ def inside(interval: AlphaInterval, share: Fraction) -> Fraction:
     return point if point in interval else (interval.low + high) / 2
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(cases(), st.sampled_from(FAMILY), st.fractions(0, 1, max_denominator=1000))
 def test_each_interval_is_what_a_direct_run_gives(case: Case, name: str, share: Fraction) -> None:
     result = run(case, name, ExactAlpha())
@@ -44,7 +45,7 @@ def test_each_interval_is_what_a_direct_run_gives(case: Case, name: str, share: 
             assert direct.schedule == interval.schedule
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(cases(), st.sampled_from(FAMILY))
 def test_intervals_cover_all_alpha_and_do_not_overlap(case: Case, name: str) -> None:
     result = run(case, name, ExactAlpha())
@@ -63,7 +64,7 @@ def test_intervals_cover_all_alpha_and_do_not_overlap(case: Case, name: str) -> 
     assert all(one != other for n, one in enumerate(schedules) for other in schedules[:n])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(cases(), st.sampled_from(FAMILY))
 def test_the_grid_is_a_special_case(case: Case, name: str) -> None:
     exact = run(case, name, ExactAlpha())
@@ -80,7 +81,7 @@ def test_the_grid_is_a_special_case(case: Case, name: str) -> None:
         assert exact.makespan <= grid.makespan
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(cases(), st.sampled_from(FAMILY))
 def test_giving_up_early_loses_no_best_schedule(case: Case, name: str) -> None:
     every, best = run(case, name, ExactAlpha()), run(case, name, ExactAlpha(every=False))

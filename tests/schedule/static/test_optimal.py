@@ -8,8 +8,10 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
+from tests.exploring import examples
 from tests.schedule.static.random_cases import Case, cases
+from tests.waiting import PATIENCE_S
 
 from headway.errors import EnvironmentMissing
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch, Switching
@@ -22,11 +24,12 @@ from headway_studies.beyond import optimum_gap
 from headway_studies.hvlb_cc.random_graphs import Shape, figure_2, random_graph
 from headway_studies.row_reading import number, number_or_none
 
-QUICK = Effort(seconds=20, workers=4)
+THOROUGH = Effort(seconds=PATIENCE_S, workers=4)
+"""until it is proven, which takes a fraction of a second where nothing else runs"""
 
 
 def optimum_of(instance: Instance) -> Fraction:
-    found = Optimal(QUICK).run(instance, ExactAlpha())
+    found = Optimal(THOROUGH).run(instance, ExactAlpha())
     schedule = found.optimum.schedule
     assert violations(instance.graph, instance.network, schedule) == ()
     assert found.optimum.proven
@@ -35,7 +38,7 @@ def optimum_of(instance: Instance) -> Fraction:
 
 
 def test_graphs_of_ten_tasks_are_proven_and_no_heuristic_is_better() -> None:
-    rows = [optimum_gap.run_trial(trial, QUICK) for trial in optimum_gap.grid(12)]
+    rows = [optimum_gap.run_trial(trial, THOROUGH) for trial in optimum_gap.grid(12)]
     assert len(rows) == 12
     assert all(row["proven"] and row["sound"] for row in rows)
     for row in rows:
@@ -114,15 +117,15 @@ def test_numbers_too_fine_for_the_solver_are_rounded_and_the_bound_stays_true(
 ) -> None:
     graph = random_graph(Shape(tasks=8), ccr=1, random=np.random.default_rng(2))
     instance = Instance(graph, figure_2())
-    exact = find_optimum(instance, best_heuristic(instance), QUICK)
+    exact = find_optimum(instance, best_heuristic(instance), THOROUGH)
     monkeypatch.setattr(program, "LARGEST_HORIZON", 2000)
-    coarse = find_optimum(instance, best_heuristic(instance), QUICK)
+    coarse = find_optimum(instance, best_heuristic(instance), THOROUGH)
     assert violations(graph, instance.network, coarse.schedule) == ()
     assert coarse.bound <= exact.makespan <= coarse.makespan
     assert float(coarse.makespan / exact.makespan) < 1.05
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(25)
 @given(cases(most=5))
 def test_any_graph_on_any_network(case: Case) -> None:
     """Releases, limited processors, buses, delays, both ways of switching, rounding."""
@@ -137,4 +140,4 @@ def test_without_ortools_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     instance = Instance(TaskGraph(tasks=(GraphTask(name="a", work=1),)), figure_2())
     with pytest.raises(EnvironmentMissing, match=r"pip install 'headway\[optimal\]'"):
-        Optimal(QUICK).run(instance, ExactAlpha())
+        Optimal(THOROUGH).run(instance, ExactAlpha())

@@ -15,8 +15,9 @@ from fractions import Fraction
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
 from tests.schedule.static.random_cases import Case, cases
 
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
@@ -123,7 +124,7 @@ def test_no_graph_of_five_tasks_fails_b() -> None:
             assert failure_of(instance, order) is None, (edges, heavy)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(cases(most=12), st.sampled_from(["a", "b"]))
 def test_ready_first_never_fails_and_keeps_a_queue_that_works(case: Case, which: str) -> None:
     instance = case.instance
@@ -141,7 +142,7 @@ def test_ready_first_never_fails_and_keeps_a_queue_that_works(case: Case, which:
         assert order.index(failure.task) < order.index(failure.predecessor)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(cases(most=12))
 def test_failures_do_not_depend_on_alpha(case: Case) -> None:
     for name in ("hvlb-cc-a", "hvlb-cc-b"):

@@ -7,8 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.exploring import examples
 from tests.schedule.static.cases import paper_graph, paper_network, paper_options
 from tests.schedule.static.random_cases import Case, cases
 
@@ -63,7 +64,7 @@ def moved_link(slot: LinkSlot, by: int) -> LinkSlot:
     return replace(slot, start=slot.start + by, finish=slot.finish + by)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(cases(), st.sampled_from(sorted(ALGORITHMS)), st.sampled_from([0, 1, 20]))
 def test_every_algorithm_makes_valid_schedules(case: Case, name: str, alpha: int) -> None:
     for choice in (ExactAlpha(), FixedAlpha(alpha), GridAlpha(1, 0.5)):
@@ -74,7 +75,7 @@ def test_every_algorithm_makes_valid_schedules(case: Case, name: str, alpha: int
             assert name in ("hsv-cc", "hvlb-cc-a", "hvlb-cc-b")
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(cases(), st.sampled_from(sorted(ALGORITHMS)), st.data())
 def test_any_time_changed_alone_is_noticed(case: Case, name: str, data: st.DataObject) -> None:
     """A start or finish alone changes a duration, or breaks the timing on a link."""
@@ -195,7 +196,7 @@ def test_store_and_forward_refuses_a_cut_through() -> None:
     assert wrong(example(), stored) == ("n3->n6: on l4 from 20, possible only from 28",)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(cases(), st.sampled_from(sorted(ALGORITHMS)))
 def test_all_holes_may_be_used_at_once(case: Case, name: str) -> None:
     """With every optional part as long as its hole and every message as late as it can be, the

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tests.contract.recordings import Answer, comparable
-from tests.recorded_drive import SEGMENT, needs_the_documented_drive
+from tests.recorded_drive import SEGMENT, frames, needs_the_documented_drive
 
 import headway as hw
 from headway.compiler import compile_query
@@ -17,17 +17,18 @@ from headway.engine.jobs import Arrival
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.sources.can_log import CanDecoder, CanMapping, load_can_file, read_frames
+from headway.sources.comma2k19 import load_radar, load_segment
 from headway.sources.recordings import read_recording
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.sources.can_source import register
 from headway.spark.sources.checked_files import Quarantine
-from headway_studies.beyond.recorded_segment import dbc_of
+from headway_studies.beyond.recorded_segment import can_log_of, dbc_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RADAR_DBC = dbc_of(SEGMENT)
-LOG = SEGMENT / "processed_log" / "CAN"
+LOG = can_log_of(SEGMENT)
 pytestmark = needs_the_documented_drive
 
 WHEELS_DBC = """VERSION ""
@@ -81,8 +82,7 @@ def recording(folder: Path) -> Path:
     for name, (dbc, bus, messages, columns) in files.items():
         signals = ", ".join(f"{column}: {signal}" for column, signal in columns.items())
         text = (
-            f"log: {LOG / 'raw_can'}\ndbc: {dbc}\nbus: {bus}\nmessages: '{messages}'\n"
-            f"columns: {{{signals}}}\n"
+            f"log: {LOG}\ndbc: {dbc}\nbus: {bus}\nmessages: '{messages}'\ncolumns: {{{signals}}}\n"
         )
         (folder / f"{name}.can").write_text(text, encoding="utf-8")
     return folder
@@ -134,7 +134,7 @@ def test_39_000_frames_can_be_decoded() -> None:
     columns = (("distance", "LONG_DIST"), ("counter", "COUNTER"))
     fields = hw.schema(distance="double", counter="double")
     decoder = CanDecoder(CanMapping(RADAR_DBC, columns, bus=1), fields)
-    assert sum(1 for _ in decoder.rows(read_frames(LOG / "raw_can"))) == 39_000
+    assert sum(1 for _ in decoder.rows(read_frames(LOG))) == 39_000
     assert decoder.counts.undecodable.total() == 6_000
     reasons = {one.reason for one in decoder.counts.undecodable}
     assert reasons == {"no message of the DBC has this address"}
@@ -154,7 +154,9 @@ def test_both_engines_give_what_comma_ai_decoded(spark: SparkSession, tmp_path: 
     entries = Quarantine(Path(left_out)).entries()
     assert [entry.source for entry in entries] == ["radar", "wheels"]
     assert entries[0].count == 6_000
-    assert "135,468 frames: 19,200 rows, 110,268 not asked for; 1,200 of 0x230" in entries[0].reason
+    others = frames() - 19_200 - 6_000
+    told = f"{frames():,} frames: 19,200 rows, {others:,} not asked for; 1,200 of 0x230"
+    assert told in entries[0].reason
 
 
 def _compare_with_the_data_set(answer: Answer) -> None:
@@ -164,13 +166,14 @@ def _compare_with_the_data_set(answer: Answer) -> None:
         found = (row for _, output, row in answer.elements() if output == name)
         return np.array(sorted(found, key=lambda row: (row[0], row[-1])))
 
-    own, speed = rows("own_speed"), np.load(LOG / "speed" / "value")[:, 0]
+    own, speed = rows("own_speed"), load_segment(SEGMENT).speed.speed
     assert len(own) == len(speed) == 4_974
     np.testing.assert_allclose(own[:, 1], speed, atol=1e-9)
-    targets, radar = rows("targets"), np.load(LOG / "radar" / "value")
-    assert len(targets) == len(radar) == 10_100
-    times = np.rint(np.load(LOG / "radar" / "t") * 1e6)
-    given = np.column_stack([times, radar[:, [0, 1, 2, 5]]])[np.lexsort((radar[:, 5], times))]
+    targets, radar = rows("targets"), load_radar(SEGMENT)
+    assert len(targets) == len(radar.seconds) == 10_100
+    times = np.rint(radar.seconds * 1e6)
+    columns = [times, radar.forward, radar.left, radar.opening, radar.track]
+    given = np.column_stack(columns)[np.lexsort((radar.track, times))]
     coarse = np.rint((targets[:, 1] - RADAR_TO_CAMERA) * 100) // 4 * 0.04 + RADAR_TO_CAMERA
     np.testing.assert_allclose(coarse, given[:, 1], atol=1e-9)
     np.testing.assert_allclose(targets[:, [0, 2, 3, 4]], given[:, [0, 2, 3, 4]], atol=1e-9)

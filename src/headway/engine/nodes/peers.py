@@ -46,7 +46,8 @@ from headway.model.quantities import MILLISECOND, SECOND
 class PeerTiming:
     """All in nanoseconds. A peer not heard of for ``missed`` heartbeats is lost. Reconnecting
     starts after ``first_retry`` and backs off to ``slowest_retry``. ``give_up``: how long a node
-    waits for a lost peer's streams when all else has ended; ``start``: for a peer to appear."""
+    waits for a lost peer's streams when all else has ended; ``start``: for a peer to appear;
+    ``linger``: until those who are there have acknowledged everything."""
 
     heartbeat: int = 50 * MILLISECOND
     missed: int = 3
@@ -54,7 +55,7 @@ class PeerTiming:
     slowest_retry: int = 500 * MILLISECOND
     give_up: int = 5 * SECOND
     start: int = 20 * SECOND
-    linger: int = 2 * SECOND
+    linger: int = 30 * SECOND
 
     @property
     def silence(self) -> int:

@@ -1,5 +1,6 @@
-"""Where the recorded real drive is: a segment of the public data set comma2k19, which is not part
-of Headway. The environment variable ``HEADWAY_COMMA2K19`` names its folder.
+"""Where the recorded real drive is: a segment of the public data set comma2k19. A cut of one is a
+part of Headway (``examples/recorded_drive``); the environment variable ``HEADWAY_COMMA2K19`` names
+the folder of another.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+import headway
 from headway.compiler import compile_query
 from headway.drive.collision_warning import QueryInVehicle, example
 from headway.engine.engine import Engine
@@ -36,7 +38,7 @@ from headway.model.query import Source
 from headway.model.schema import Schema
 from headway.model.user_operator import Row
 from headway.sources.can_log import ARRAYS, needed
-from headway.sources.comma2k19 import load_radar, load_segment
+from headway.sources.comma2k19 import load_radar, load_segment, packed_in
 from headway.sources.parquet_file import StreamWriter
 from headway.sources.recordings import read_recording
 
@@ -49,6 +51,7 @@ SIGNALS = (
     "processed_log/CAN/speed",
     "processed_log/CAN/radar",
 )
+OWN = "examples/recorded_drive/segment"
 FILES = (
     "global_pose/frame_times",
     "global_pose/frame_positions",
@@ -65,21 +68,29 @@ WANTED = (
 )
 
 
-def segment_directory() -> Path | None:
-    """The folder that is named; it need not be there."""
+def segment_directory() -> Path:
+    """The folder that is named, else that of Headway's own; it need not be there."""
     named = os.environ.get(SEGMENT_VARIABLE)
-    return Path(named).absolute() if named else None
+    return Path(named).absolute() if named else _own()
+
+
+def _own() -> Path:
+    """As installed with the package, or as it stands in the source tree."""
+    package = Path(headway.__file__).parent
+    installed = package / OWN
+    return installed if installed.is_dir() else package.parents[1] / OWN
 
 
 def whole_segment() -> Path:
     """The folder that is named, with all that is read; EnvironmentMissing says what is not there.
     A report tells it, so no path of a machine is in it unless its user named one."""
     folder = segment_directory()
-    if folder is None:
-        raise EnvironmentMissing(
-            f"there is no recorded drive: {SEGMENT_VARIABLE} is not set; set it to {WANTED}"
-        )
     missing = [name for name in FILES if not _file(folder, name).is_file()]
+    if missing and not os.environ.get(SEGMENT_VARIABLE):
+        raise EnvironmentMissing(
+            f"the recorded drive is not installed ({OWN}): install Headway from a wheel or a "
+            f"source tree, or set {SEGMENT_VARIABLE} to {WANTED}"
+        )
     if missing:
         more = f" and {len(missing) - 1} more of its {len(FILES)} files" if missing[1:] else ""
         problem = Problem(
@@ -136,12 +147,18 @@ def _digest(folder: Path) -> str:
 
 
 def _file(folder: Path, name: str) -> Path:
-    return folder.parent / Path(name).name if name == DBC else folder / name
+    """The file itself, or the one that holds all of its folder."""
+    if name == DBC:
+        return folder.parent / Path(name).name
+    packed = packed_in((folder / name).parent)
+    return packed if packed.is_file() else folder / name
 
 
 def can_log_of(folder: Path) -> Path:
     """The raw CAN log of a segment."""
-    return folder.absolute() / CAN_LOG
+    log = folder.absolute() / CAN_LOG
+    packed = packed_in(log)
+    return packed if packed.is_file() else log
 
 
 def dbc_of(folder: Path) -> Path:
