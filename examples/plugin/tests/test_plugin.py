@@ -18,7 +18,7 @@ from headway_plugin_example.deadband_engine import DeadbandOperator
 from headway_plugin_example.ros_lines import RosLines
 from headway_plugin_example.shortest_first import ShortestFirst
 
-QUERY = Path(__file__).parents[1] / "query.yaml"
+QUERY = Path(__file__).parents[1] / "steady_speed.yaml"
 SPEED = schema(v="double", twist_linear_x="double", topic="string")
 
 
