@@ -71,3 +71,30 @@ def test_what_happens_at_one_instant_is_ordered_by_kind() -> None:
     assert slots == [(0, "a"), (1, "pair")]
     late = [Arrival(0, "s2", (0, 1.0)), Arrival(1, "s1", (0, 2.0))]
     assert run(plan, late).summary().timeouts == 2
+
+
+@pytest.mark.parametrize("fast_path", [True, False])
+def test_a_timer_that_is_over_at_once_goes_before_the_next_choice(fast_path: bool) -> None:
+    """The result of `a` waits for nothing: `pair` is ready when the core chooses, and more urgent
+    than `calm`, which has waited all the time."""
+    query = query_of(
+        [
+            ("s1", "a"),
+            ("a", "pair"),
+            ("s2", "pair"),
+            ("pair", "out"),
+            ("s3", "calm"),
+            ("calm", "end"),
+        ],
+        {"out": 10 * MS, "end": 50 * MS},
+        costs={"a": MS, "pair": MS, "calm": MS},
+        timeouts={"pair": 0},
+    )
+    plan = compiled(query, one_node(query))
+    given = [Arrival(0, "s1", (0, 1.0)), Arrival(0, "s3", (0, 1.0))]
+    slots = slots_of(run(plan, given, fast_path=fast_path))
+    assert [(one.start // MS, one.operator) for one in slots] == [
+        (0, "a"),
+        (1, "pair"),
+        (2, "calm"),
+    ]

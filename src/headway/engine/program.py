@@ -92,12 +92,12 @@ class Unit:
     cost: int = field(init=False)
     spent: tuple[int, ...] = field(init=False)
     whole: Fused | None = field(init=False)
-    """the one fused function that is the whole train, for the fast way"""
+    """the one fused function that is the whole train, to run it at once"""
     stream: str = field(init=False)
     free: bool = field(init=False)
     """whether its jobs take no time at all"""
     ran: list[int] = field(init=False)
-    """how many tuples ran through n operators, by n (for the fast way)"""
+    """how many tuples ran through n operators, by n, where the whole train ran at once"""
     flights: Flights | None = None
     """jobs under way, if windows after it must wait for them"""
     oldest: tuple[int, bool] | None = None

@@ -203,6 +203,11 @@ class VirtualTime:
                 _, _, _, function, argument = heappop(events)
                 function(argument)
 
+    def more_now(self) -> bool:
+        """Whether anything else happens at this instant, before cores choose."""
+        now, events = self.kernel.now, self.events
+        return self.next_arrival <= now or bool(events and events[0][0] <= now)
+
     def quiet(self, group: CoreGroup, end: int) -> bool:
         """Whether nothing else happens before ``end``, nor at it but arrivals."""
         if end > self.next_arrival or self.waiting or group.cores > 1:
@@ -248,9 +253,9 @@ class VirtualTime:
 
     def _choose(self, group: CoreGroup) -> None:
         """Gives free cores the most urgent jobs."""
-        kernel, ready, events, over = self.kernel, group.ready, self.events, self._overseer
+        kernel, ready, over = self.kernel, group.ready, self._overseer
         while ready and group.free:
-            if self.next_arrival <= kernel.now or (events and events[0][0] <= kernel.now):
+            if self.more_now():
                 self.waiting[group.index] = None
                 return
             self.waiting.pop(group.index, None)
@@ -314,7 +319,7 @@ class VirtualTime:
             if not self._step_on(job, progress):
                 self._end(group, core, job)
                 return
-            if self.next_arrival <= start:
+            if self.more_now():
                 self.at(start, DECISION, self._continue, (group, core, job))
                 return
             if self.outranked(group, job):
@@ -344,11 +349,10 @@ class VirtualTime:
         self, function: Callable[[Any], None], argument: tuple[CoreGroup, int, ReadyJob]
     ) -> None:
         """Goes on with a job when everything else has happened at this instant."""
-        events, now = self.events, self.kernel.now
-        if self._quick and self.next_arrival > now and not (events and events[0][0] <= now):
+        if self._quick and not self.more_now():
             function(argument)
         else:
-            self.at(now, DECISION, function, argument)
+            self.at(self.kernel.now, DECISION, function, argument)
 
     def _continue(self, argument: tuple[CoreGroup, int, ReadyJob]) -> None:
         group, core, job = argument
