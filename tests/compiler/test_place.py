@@ -225,7 +225,7 @@ def test_streams_go_round_a_full_bus() -> None:
     ids=["single node", "all pinned"],
 )
 def test_no_solver_without_a_choice(case: Compilation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("headway.compiler.placement.integer_program.milp")
+    monkeypatch.delattr("scipy.optimize.milp")
     placed = place(case)
     assert set(placed.placement) == {"radar", "gps", "clean", "own", "fuse", "warn"}
     assert len(set(placed.placement.values())) == (1 if len(case.vehicle.nodes) == 1 else 3)
