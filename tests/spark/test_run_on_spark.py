@@ -163,3 +163,4 @@ def test_a_fleet_is_the_same_as_its_vehicles_one_by_one(tmp_path: Path) -> None:
     assert summary["vehicles"] == 3
     assert {one["vehicle"] for one in summary["outputs"][0]["worst"]} == {"v0", "v1", "v2"}
     assert (tmp_path / "fleet" / "fleet.svg").read_text().startswith("<svg")
+    assert '<figure class="chart">' in (tmp_path / "fleet" / "fleet.html").read_text()

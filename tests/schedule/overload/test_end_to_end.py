@@ -74,7 +74,7 @@ def test_paths_are_admitted_over_their_nodes(tmp_path: Path) -> None:
     assert all(c["mean"] == c["rejected"] for c in admitted)  # nothing that was admitted is late
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == [
-        "misses.svg", "rows.parquet", "summary.json",
+        "misses.html", "misses.svg", "rows.parquet", "summary.json",
         "timeline-front.perfetto.json", "timeline-front.svg",
         "timeline-rear.perfetto.json", "timeline-rear.svg",
     ]  # fmt: skip

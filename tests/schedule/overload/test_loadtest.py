@@ -16,7 +16,14 @@ from headway.errors import InputError
 
 CROSSING = EXAMPLES / "overload" / "crossing.yaml"
 QUICK = ("--trials", "2", "--duration", "2000")
-FILES = ("misses.svg", "rows.parquet", "summary.json", "timeline.perfetto.json", "timeline.svg")
+FILES = (
+    "misses.html",
+    "misses.svg",
+    "rows.parquet",
+    "summary.json",
+    "timeline.perfetto.json",
+    "timeline.svg",
+)
 
 
 def test_the_table_and_the_verdict() -> None:
