@@ -129,6 +129,7 @@ def _legend() -> alt.Legend:
         direction="horizontal",
         columns=alt.ExprRef(expr="columns"),
         symbolOpacity=1,
+        symbolStrokeWidth=0,
     )
 
 

@@ -189,7 +189,7 @@ def _config(colours: Sequence[str]) -> dict[str, Any]:
         "view": {"stroke": None},
         "axis": text | {"gridColor": line, "domainColor": muted, "tickColor": muted,
                         "titleFontWeight": "normal", "labelLimit": 0},
-        "legend": text | {"labelLimit": 0, "symbolSize": 90, "symbolStrokeWidth": 2,
+        "legend": text | {"labelLimit": 0, "symbolSize": 90,
                           "labelColor": "#e7ecf3" if dark else "#18212d"},
         "title": {"color": "#e7ecf3" if dark else "#18212d", "fontSize": 13, "anchor": "start"},
         "range": {"category": list(colours), "symbol": list(SHAPES)},
