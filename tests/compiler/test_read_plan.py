@@ -6,18 +6,21 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.compiler.golden import EXAMPLE
 from tests.engine.nodes.study import study_plan
+from tests.engine.random_runs import Shape, random_query, random_vehicle
+from tests.engine.support import compiled
 
 from headway.compiler.passes import compile_query
 from headway.compiler.read_plan import read_plan
 from headway.engine.engine import Engine
-from headway.errors import FileError, InputError
+from headway.errors import FileError, InputError, PlacementError
 from headway.files import load_query, load_vehicle
 from headway.model.codec import plan_to_json
 from headway.model.plan import PLAN_VERSION, Plan
@@ -72,6 +75,18 @@ def with_value(which: int, path: Path, value: Any) -> Any:
 def test_a_plan_is_read_as_it_was_compiled() -> None:
     for which, plan in enumerate(plans()):
         assert read_plan(text_of(which)) == plan
+
+
+def test_plans_of_random_queries_and_vehicles_are_read() -> None:
+    crossing = 0
+    for seed in range(20):
+        draw, shape = Random(seed), Shape()
+        query = random_query(draw, shape)
+        with suppress(PlacementError):
+            plan = compiled(query, random_vehicle(draw, query, shape))
+            assert read_plan(plan_to_json(plan)) == plan
+            crossing += bool(plan.crossings)
+    assert crossing > 3
 
 
 LONG = "x" * 300
@@ -229,7 +244,6 @@ def accepted(changed: Any) -> Plan | None:
     return plan
 
 
-@settings(deadline=None)
 @given(which=st.sampled_from([0, 1]), data=st.data())
 def test_a_dropped_key_is_noticed(which: int, data: st.DataObject) -> None:
     keys = [path for path, _ in all_places(which) if isinstance(path[-1], str)]
@@ -240,7 +254,6 @@ def test_a_dropped_key_is_noticed(which: int, data: st.DataObject) -> None:
         read_plan(json.dumps(changed))
 
 
-@settings(deadline=None)
 @given(which=st.sampled_from([0, 1]), data=st.data(), value=VALUES)
 def test_another_value_is_refused_or_taken_as_it_is(
     which: int, data: st.DataObject, value: Any
@@ -249,7 +262,6 @@ def test_another_value_is_refused_or_taken_as_it_is(
     accepted(with_value(which, path, value))
 
 
-@settings(deadline=None)
 @given(which=st.sampled_from([0, 1]), data=st.data())
 def test_another_name_is_refused_where_something_follows_from_it(
     which: int, data: st.DataObject
@@ -266,7 +278,6 @@ def test_another_name_is_refused_where_something_follows_from_it(
         assert (plan, other) == (plans()[which], own)
 
 
-@settings(deadline=None)
 @given(which=st.sampled_from([0, 1]), data=st.data())
 def test_a_lost_entry_is_noticed_where_something_follows_from_it(
     which: int, data: st.DataObject
