@@ -139,8 +139,8 @@ def plan_html(plan: Plan) -> str:
 
 
 def plan_cell(plan: Plan) -> str:
-    """The picture and the table of promises, for a notebook."""
-    parts = [plan_svg(plan), f"<p>{escaped(summary(plan))}</p>"]
+    """The picture, which has the verdict in it, and the table of promises, for a notebook."""
+    parts = [plan_svg(plan)]
     if (promised := plan_tables.promises(plan)).rows:
         parts.append(table_html(promised))
     return cell(parts)
