@@ -79,7 +79,8 @@ OURS: dict[str, Study] = {
 """by name, in the order of the report"""
 
 
-def _brought() -> dict[str, Study]:
+def brought_studies() -> dict[str, Study]:
+    """Those of other packages; InputError for what is no study or takes a name that is taken."""
     found = {}
     for entry in entry_points(group=ENTRY_POINTS):
         study = entry.load()
@@ -103,7 +104,7 @@ def _brought() -> dict[str, Study]:
     return found
 
 
-STUDIES: dict[str, Study] = OURS | _brought()
+STUDIES: dict[str, Study] = OURS | brought_studies()
 """ours, then those that other packages bring"""
 
 

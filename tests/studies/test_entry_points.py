@@ -1,0 +1,67 @@
+"""The command and studies of other packages are found through entry points."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import pytest
+
+from headway.cli import commands
+from headway.errors import InputError
+from headway_studies import registry
+from headway_studies.registry import OURS, brought_studies
+
+ANOTHER = replace(OURS["basic"], name="another")
+SAME_NAME = replace(OURS["basic"], title="not ours")
+NO_STUDY = "no study"
+
+
+def command() -> None:
+    """Of another package."""
+
+
+def named(attribute: str, name: str = "other") -> EntryPoint:
+    return EntryPoint(name=name, value=f"{__name__}:{attribute}", group="any")
+
+
+def brought(monkeypatch: pytest.MonkeyPatch, module: Any, *found: EntryPoint) -> None:
+    monkeypatch.setattr(EntryPoint, "load", lambda one: globals()[one.value.split(":")[1]])
+    monkeypatch.setattr(module, "entry_points", lambda group: found)
+
+
+def test_the_command_is_an_entry_point() -> None:
+    (entry,) = entry_points(group=commands.ENTRY_POINTS, name="reproduce")
+    assert commands.commands()["reproduce"] is entry.load()
+    assert "reproduce" not in commands.COMMANDS
+
+
+def test_a_command_of_another_package_does_not_replace_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    brought(monkeypatch, commands, named("command", "run"), named("command", "more"))
+    found = commands.commands()
+    assert found["run"] is commands.COMMANDS["run"]
+    assert found["more"] is command
+    assert list(found)[: len(commands.COMMANDS)] == list(commands.COMMANDS)
+
+
+def test_a_study_of_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    brought(monkeypatch, registry, named("ANOTHER"))
+    assert brought_studies() == {"another": ANOTHER}
+
+
+@pytest.mark.parametrize(
+    ("attribute", "told"),
+    [
+        ("SAME_NAME", "there are two studies `basic`"),
+        ("NO_STUDY", "the entry point `other` of the group headway.studies is no study"),
+    ],
+)
+def test_what_cannot_be_taken_is_named(
+    attribute: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought(monkeypatch, registry, named(attribute))
+    with pytest.raises(InputError, match=told):
+        brought_studies()
