@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 
-from headway.cli import commands
+from headway.cli.registry import COMMANDS
 from headway.errors import InputError
 from headway_studies import registry
 from headway_studies.registry import OURS, brought_studies
+from headway_studies.reproduce_command import reproduce
 
 ANOTHER = replace(OURS["basic"], name="another")
 SAME_NAME = replace(OURS["basic"], title="not ours")
 NO_STUDY = "no study"
-
-
-def command() -> None:
-    """Of another package."""
 
 
 def named(attribute: str, name: str = "other") -> EntryPoint:
@@ -32,19 +29,9 @@ def brought(monkeypatch: pytest.MonkeyPatch, module: Any, *found: EntryPoint) ->
 
 
 def test_the_command_is_an_entry_point() -> None:
-    (entry,) = entry_points(group=commands.ENTRY_POINTS, name="reproduce")
-    assert commands.commands()["reproduce"] is entry.load()
-    assert "reproduce" not in commands.COMMANDS
-
-
-def test_a_command_of_another_package_does_not_replace_ours(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    brought(monkeypatch, commands, named("command", "run"), named("command", "more"))
-    found = commands.commands()
-    assert found["run"] is commands.COMMANDS["run"]
-    assert found["more"] is command
-    assert list(found)[: len(commands.COMMANDS)] == list(commands.COMMANDS)
+    (entry,) = entry_points(group="headway.commands", name="reproduce")
+    assert entry.load() is reproduce
+    assert "reproduce" not in {command.name for command in COMMANDS}
 
 
 def test_a_study_of_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
