@@ -67,7 +67,7 @@ def test_its_own_tests_pass(installed: Path) -> None:
 
 
 def test_the_contract_suite_picks_up_its_policy(installed: Path) -> None:
-    suite = ("tests/contract/test_definition.py", "tests/runtime/test_determinism.py")
+    suite = ("tests/contract/test_definition.py", "tests/engine/test_determinism.py")
     assert passed(installed, *suite, "-k", "shortest-first") >= 7
 
 

@@ -33,8 +33,8 @@ class ThinForm(SingleInputForm):
         return {"thin": step.nth, "from": step.streams[0], **by, **common_plain(step)}
 
 
-def infer_thin(operator: Thin, inputs: Mapping[str, Schema]) -> Schema:
+def infer_thin(operator: Thin, inputs: Mapping[str, Schema]) -> tuple[Thin, Schema]:
     (schema,) = inputs.values()
     if missing := [name for name in operator.by if schema.find(name) is None]:
         raise QueryError(Problem(f"unknown column {name!r}", at="by") for name in missing)
-    return schema
+    return operator, schema

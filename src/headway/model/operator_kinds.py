@@ -88,7 +88,8 @@ class OperatorKind:
     forms: tuple[str, ...]
     """How it is written in files, a :class:`headway.files.operator_forms.StepForm` each."""
     infer: str
-    """(operator, schemas of its inputs by port) -> schema of its output"""
+    """(operator, schemas of its inputs by port) -> the operator with its expressions typed, and the
+    schema of its output"""
     engines: Mapping[str, Implementation] = field(default_factory=dict)
     """engine -> what runs it there"""
     cases: str = ""

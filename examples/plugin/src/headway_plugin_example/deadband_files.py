@@ -47,8 +47,9 @@ class DeadbandForm(SingleInputForm):
         return {**own, **by, **common_plain(step)}
 
 
-def infer_deadband(operator: Deadband, inputs: Mapping[str, Schema]) -> Schema:
-    """That of its input; QueryError for columns that are not there, or no number."""
+def infer_deadband(operator: Deadband, inputs: Mapping[str, Schema]) -> tuple[Deadband, Schema]:
+    """The operator as it is (it holds no expressions) and the schema of its input; QueryError for
+    columns that are not there, or no number."""
     (schema,) = inputs.values()
     problems = [
         Problem(f"unknown column {name!r}", at="by", want=f"one of {', '.join(schema.names)}")
@@ -61,4 +62,4 @@ def infer_deadband(operator: Deadband, inputs: Mapping[str, Schema]) -> Schema:
         problems.append(Problem(f"{operator.of!r} must be a column of numbers", at="of", got=got))
     if problems:
         raise QueryError(problems)
-    return schema
+    return operator, schema
