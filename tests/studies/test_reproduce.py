@@ -24,7 +24,7 @@ from headway.report.charts import Picture, box
 from headway.spark.batch.independent_work import run_pieces
 from headway_studies import cell_store, reproduction, run_studies
 from headway_studies.cell_store import ABOVE, CODE_FILE, OURS_ABOVE, CellStore, code_fingerprint
-from headway_studies.registry import STUDIES, study_named
+from headway_studies.registry import OURS, STUDIES, study_named
 from headway_studies.run_studies import prepare, reproduce, run_here, run_on_spark
 from headway_studies.study import (
     Cell,
@@ -100,7 +100,7 @@ FAILING = Study(
 def test_a_cell_that_fails_is_named_and_the_others_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(STUDIES, "failing", FAILING)
+    monkeypatch.setitem(OURS, "failing", FAILING)
     outcome = headway("reproduce", "failing", "basic", "--plain", "--quick", "--out", tmp_path)
     assert outcome.exit_code == 1
     assert '{"number": 1}' in outcome.stderr
@@ -120,7 +120,7 @@ def test_rows_that_cannot_be_analysed_are_told(
         raise KeyError("colour")
 
     wrong = replace(FAILING, name="wrong", run=fine, analyse=analyse)
-    monkeypatch.setitem(STUDIES, "wrong", wrong)
+    monkeypatch.setitem(OURS, "wrong", wrong)
     outcome = headway("reproduce", "wrong", "basic", "--plain", "--quick", "--out", tmp_path)
     assert outcome.exit_code == 1
     told = "study wrong: its rows could not be analysed: KeyError: 'colour' (test_reproduce.py"
@@ -147,7 +147,7 @@ def test_a_study_that_cannot_run_here_is_told(
     """`all` goes on without it; by name it is an error; cells finished elsewhere are enough."""
     lacking = replace(FAILING, name="lacking", run=fine, lacks=lambda: "no recording: set DRIVE")
     monkeypatch.setattr(reproduction, "STUDIES", {"lacking": lacking, "basic": BASIC})
-    monkeypatch.setitem(STUDIES, "lacking", lacking)
+    monkeypatch.setitem(OURS, "lacking", lacking)
     outcome = headway("reproduce", "all", "--plain", "--quick", "--out", tmp_path)
     assert outcome.exit_code == 0
     assert "lacking not run here: no recording: set DRIVE" in " ".join(outcome.stdout.split())
