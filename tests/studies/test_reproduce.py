@@ -298,6 +298,35 @@ def test_the_list_names_every_study() -> None:
     assert all(name in shown for name in STUDIES)
 
 
+def test_a_broken_study_of_another_package_is_named_and_harms_nobody(tmp_path: Path) -> None:
+    info = tmp_path / "half_done-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: half-done\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[headway.studies]\nhalf = no_such_module:STUDY\nother = headway_studies.registry:OURS\n"
+    )
+
+    def listed(*names: str) -> subprocess.CompletedProcess[str]:
+        paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return subprocess.run(
+            [sys.executable, "-m", "headway", "reproduce", *names, "--list", "--json"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    every = listed()
+    assert every.returncode == 0
+    assert [one["name"] for one in json.loads(every.stdout)] == list(STUDIES)
+    half, other = every.stderr.splitlines()
+    assert "the study 'half' of the package half-done cannot be loaded: ModuleNotFound" in half
+    assert "the study 'other' of the package half-done does not derive from headway_stu" in other
+    refused = listed("basic", "half")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.endswith("correct or uninstall half-done, or choose another study\n")
+
+
 def test_two_equal_cells_are_a_fault_of_the_study() -> None:
     twice = Study(**{**FAILING.__dict__, "cells": lambda _: [{"n": 1}, {"n": 1}]})
     with pytest.raises(ValueError, match="two cells are the same"):
