@@ -8,7 +8,8 @@ from typing import TypeVar, cast
 
 from headway.expressions import Scope
 from headway.expressions.check import check
-from headway.model.operator_kinds import kind_of, resolve
+from headway.extensions import resolve
+from headway.model.operator_kinds import kind_of
 from headway.model.operators import OperatorBase
 from headway.model.query import LoadShedder
 from headway.model.schema import Schema

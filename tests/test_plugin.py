@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.model.operator_kinds import kinds
+from headway.model.operator_kinds import KINDS
 from headway.schedule.online import EVERY
 from headway.sources.recordings import FORMATS
 
@@ -59,7 +59,7 @@ def passed(installed: Path, *arguments: str | Path) -> int:
 def test_without_it_nothing_knows_of_it() -> None:
     assert "shortest-first" not in EVERY.names
     assert "roslines" not in FORMATS.names
-    assert "deadband" not in kinds()
+    assert "deadband" not in KINDS
 
 
 def test_its_own_tests_pass(installed: Path) -> None:
@@ -67,7 +67,7 @@ def test_its_own_tests_pass(installed: Path) -> None:
 
 
 def test_the_contract_suite_picks_up_its_policy(installed: Path) -> None:
-    suite = ("tests/contract/test_definition.py", "tests/runtime/test_determinism.py")
+    suite = ("tests/contract/test_definition.py", "tests/engine/test_determinism.py")
     assert passed(installed, *suite, "-k", "shortest-first") >= 7
 
 

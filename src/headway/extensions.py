@@ -1,19 +1,21 @@
 """Extension points: what other packages add to Headway without a fork.
 
 A package declares an entry point in one of the groups of ``docs/extending.md``; its name is the
-one that people use, its value leads to a class (or object) of the documented base::
+one that people use, its value leads to what the group is for: a class or an object of the
+documented base, or a function::
 
     [project.entry-points."headway.policies"]
     shortest-first = "my_package.policies:ShortestFirst"
 
 Headway's own entries are declared by the same references beside each extension point, so importing
-the point imports none of them. Entry points are read when a name is asked for that is not Headway's
-own, or when all are listed, and once. The rules:
+the point imports none of them; where they are values that cost nothing they stand there themselves.
+Entry points are read when a name is asked for that is not Headway's own, or when all are listed,
+and once. The rules:
 
 - A name of Headway's own keeps its meaning; an entry point of that name is refused.
 - A name that two packages declare is nobody's.
-- What is found there must derive from the base class, leave no abstract method open, and call
-  itself what its entry point calls it.
+- What is found there must be what the group is for: derive from the base class, leave no abstract
+  method open, and call itself what its entry point calls it.
 - A broken entry is left out when all are listed, so it harms nobody who does not use it. Whoever
   names it is told what is wrong, in which distribution; :meth:`ExtensionPoint.refused` tells of
   all.
@@ -25,9 +27,9 @@ import importlib
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headway.errors import InputError, Problem
 
@@ -38,6 +40,15 @@ B = TypeVar("B")
 V = TypeVar("V")
 
 OWN = "headway"
+
+
+def resolve(reference: str) -> Any:
+    """What ``package.module:name`` leads to; imports the module, and raises what that raises."""
+    module, _, path = reference.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in path.split(".") if path else ():
+        found = getattr(found, part)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +63,28 @@ class Entry:
     def own(self) -> bool:
         return self.distribution == OWN
 
-    def resolve(self) -> object:
-        """What the reference leads to; whatever the import raises."""
-        module, _, path = self.reference.partition(":")
-        found: object = importlib.import_module(module)
-        for part in path.split(".") if path else ():
-            found = getattr(found, part)
-        return found
-
 
 class ExtensionPoint(Mapping[str, V], Generic[B, V]):
     """What there is of one kind, by name: Headway's own in their order, then those of other
     packages in the order of their names. Listing it gives what works; asking for a name that is
     declared but broken raises InputError, one that is not declared KeyError.
 
-    ``base`` and ``own`` are references, so that nothing is imported before it is needed. ``what``
-    is a word for messages.
+    ``base`` is a reference, so that nothing is imported before it is needed, and ``own`` has
+    references or the values themselves. ``what`` is a word for messages.
     """
 
-    def __init__(
-        self, group: str, *, base: str, own: Mapping[str, str] | None = None, what: str
-    ) -> None:
+    def __init__(self, group: str, *, base: str, own: Mapping[str, str | V], what: str) -> None:
         self.group = group
         self.what = what
         self._base_reference = base
-        self._own = {name: Entry(name, reference) for name, reference in (own or {}).items()}
+        self._own = own
         self._found: dict[str, V] = {}
 
     # ---------------------------------------------------------------- declared
 
     @cached_property
     def _base(self) -> type[B]:
-        base = Entry("", self._base_reference).resolve()
-        assert isinstance(base, type)
+        base: type[B] = resolve(self._base_reference)
         return base
 
     @cached_property
@@ -94,7 +94,8 @@ class ExtensionPoint(Mapping[str, V], Generic[B, V]):
 
         declared: dict[str, list[Entry]] = {}
         for point in entry_points(group=self.group):
-            entry = Entry(point.name, point.value, _distribution(point))
+            reference = point.value.partition("[")[0].replace(" ", "")
+            entry = Entry(point.name, reference, _distribution(point))
             if not entry.own and entry not in declared.setdefault(entry.name, []):
                 declared[entry.name].append(entry)
         return {
@@ -103,9 +104,14 @@ class ExtensionPoint(Mapping[str, V], Generic[B, V]):
         }
 
     @property
+    def others(self) -> dict[str, list[Entry]]:
+        """What other packages declare under names that are not Headway's own, not imported."""
+        return {name: found for name, found in self._declared.items() if name not in self._own}
+
+    @property
     def names(self) -> tuple[str, ...]:
         """All that are declared, whether they work or not."""
-        return (*self._own, *(name for name in self._declared if name not in self._own))
+        return (*self._own, *self.others)
 
     def refused(self) -> dict[str, InputError]:
         """Entry points that cannot be used, with what is wrong with each."""
@@ -123,10 +129,14 @@ class ExtensionPoint(Mapping[str, V], Generic[B, V]):
     # ---------------------------------------------------------------- looked up
 
     def __getitem__(self, name: str) -> V:
-        if name not in self._found:
-            entry = self._own.get(name) or self._only(name)
-            self._found[name] = self._loaded(entry)
-        return self._found[name]
+        if name in self._found:
+            return self._found[name]
+        own = self._own.get(name)
+        if own is not None and not isinstance(own, str):
+            return own
+        entry = self.only(name) if own is None else Entry(name, own)
+        found = self._found[name] = self.accept(entry, self._imported(entry))
+        return found
 
     def __iter__(self) -> Iterator[str]:
         for name in self.names:
@@ -144,7 +154,15 @@ class ExtensionPoint(Mapping[str, V], Generic[B, V]):
         """Those of them that pass a test, looked up when they are asked for."""
         return Selection(self, test)
 
-    def _only(self, name: str) -> Entry:
+    def part(self, name: str, reference: str) -> Any:
+        """What else the thing of that name refers to, imported; where that fails in another
+        package it is told as for the thing itself."""
+        if name in self._own:
+            return resolve(reference)
+        return self._imported(replace(self.only(name), reference=reference))
+
+    def only(self, name: str) -> Entry:
+        """The entry of another package that declares the name; InputError if two do."""
         entries = self._declared[name]
         if len(entries) > 1:
             raise InputError(
@@ -156,16 +174,15 @@ class ExtensionPoint(Mapping[str, V], Generic[B, V]):
             )
         return entries[0]
 
-    def _loaded(self, entry: Entry) -> V:
+    def _imported(self, entry: Entry) -> Any:
         if entry.own:
-            return self.accept(entry, entry.resolve())
+            return resolve(entry.reference)
         try:
-            found = entry.resolve()
+            return resolve(entry.reference)
         except Exception as error:
-            raise self._broken(
+            raise self.broken(
                 entry, f"cannot be loaded: {type(error).__name__}: {error}"
             ) from error
-        return self.accept(entry, found)
 
     # ---------------------------------------------------------------- accepted
 
@@ -180,7 +197,7 @@ class ExtensionPoint(Mapping[str, V], Generic[B, V]):
             raise self._stranger(entry, found)
         if inspect.isabstract(found):
             missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
-            raise self._broken(entry, f"leaves methods of {base.__name__} open", missing)
+            raise self.broken(entry, f"leaves methods of {base.__name__} open", missing)
         self.check_name(entry, found)
         return found
 
@@ -188,13 +205,14 @@ class ExtensionPoint(Mapping[str, V], Generic[B, V]):
         """What is listed as one name must not call itself another."""
         called = getattr(found, "name", entry.name)
         if called != entry.name:
-            raise self._broken(entry, "calls itself by another name", repr(called))
+            raise self.broken(entry, "calls itself by another name", repr(called))
 
     def _stranger(self, entry: Entry, found: object) -> InputError:
         wanted = f"{self._base.__module__}.{self._base.__qualname__}"
-        return self._broken(entry, f"does not derive from {wanted}", f"{found!r:.80}")
+        return self.broken(entry, f"does not derive from {wanted}", f"{found!r:.80}")
 
-    def _broken(self, entry: Entry, what: str, got: str = "") -> InputError:
+    def broken(self, entry: Entry, what: str, got: str = "") -> InputError:
+        """What whoever uses the entry is told."""
         return InputError(
             Problem(
                 f"{self._called(entry.name)} of the package {entry.distribution} {what}",
@@ -244,7 +262,19 @@ class ExtensionObjects(ExtensionPoint[B, B]):
             if entry.own:
                 raise
             what = f"cannot be made without arguments: {type(error).__name__}: {error}"
-            raise self._broken(entry, what) from error
+            raise self.broken(entry, what) from error
+
+
+class ExtensionFunctions(ExtensionPoint[Callable[..., None], Callable[..., None]]):
+    """A point for functions, which have no base and no name of their own."""
+
+    def __init__(self, group: str, *, own: Mapping[str, str], what: str) -> None:
+        super().__init__(group, base="collections.abc:Callable", own=own, what=what)
+
+    def accept(self, entry: Entry, found: object) -> Callable[..., None]:
+        if not callable(found):
+            raise self.broken(entry, "is no function", f"{found!r:.80}")
+        return found
 
 
 class Selection(Mapping[str, V]):

@@ -102,7 +102,8 @@ def test_in_virtual_time_they_run(policy: str, tmp_path: Path) -> None:
 
 def test_end_to_end_admission_is_that_of_rop_edf_1() -> None:
     query = (STUDY / "query.yaml", "--vehicle", STUDY / "vehicle_modern.yaml", "--end-to-end")
-    outcome = headway("loadtest", *query, "--policy", "cbs", "--trials", "1")
-    refused(outcome, "'cbs' does not admit end to end; one of rop-edf-1, op-edf")
+    for policy in ("cbs", "rop-edf-2", "rop-edf-1-paper"):
+        outcome = headway("loadtest", *query, "--policy", policy, "--trials", "1")
+        refused(outcome, f"'{policy}' does not admit end to end; one of rop-edf-1, op-edf")
     outcome = headway("loadtest", EXAMPLES / "overload" / "crossing.yaml", "--end-to-end")
     refused(outcome, "a task set has no paths over nodes")

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from tests.cli.invoke import EXAMPLES, ROOT, headway
 
+from headway.cli import registry
 from headway.cli.app import app
-from headway.cli.registry import COMMANDS, Command, first_sentence, plugin_commands
-from headway.errors import EnvironmentMissing
+from headway.cli.registry import COMMANDS, FUNCTIONS, Command, first_sentence, plugin_commands
+from headway.extensions import ExtensionFunctions
 
 HEAVY = {"numpy", "scipy", "pyarrow", "pandas", "pyspark", "pydantic", "sqlglot", "rich", "yaml"}
 HELLO = str(EXAMPLES / "hello" / "query.yaml")
@@ -103,7 +104,7 @@ def test_python_m(module: str) -> None:
 
 @pytest.mark.parametrize("described", COMMANDS, ids=lambda one: one.name)
 def test_a_command_has_its_summary_and_an_example(described: Command) -> None:
-    assert first_sentence(described.load().__doc__ or "") == described.summary
+    assert first_sentence(FUNCTIONS[described.name].__doc__ or "") == described.summary
     long, short = headway(described.name, "--help"), headway(described.name, "-h")
     assert (long.code, long.out) == (0, short.out)
     assert "Example" in long.out
@@ -198,7 +199,14 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (info / "METADATA").write_text(about, encoding="utf-8")
     (info / "entry_points.txt").write_text(ENTRIES, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "FUNCTIONS", functions({}))  # those of before are read once
     return tmp_path
+
+
+def functions(own: dict[str, str]) -> ExtensionFunctions:
+    return ExtensionFunctions(
+        FUNCTIONS.group, own={**{one.name: one.place for one in COMMANDS}, **own}, what="command"
+    )
 
 
 def in_a_process(plugin: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -241,28 +249,46 @@ def test_ours_come_first(plugin: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("broken", "ModuleNotFoundError: No module named 'not_installed_anywhere'"),
+        (
+            "broken",
+            "cannot be loaded: ModuleNotFoundError: No module named 'not_installed_anywhere'",
+        ),
         (
             "absent",
-            "AttributeError: module 'tyre_plugin.commands' has no attribute 'absent'",
+            "cannot be loaded: AttributeError: module 'tyre_plugin.commands' has no attribute "
+            "'absent'",
         ),
-        ("value", "tyre_plugin.commands:value is no function"),
+        ("value", "is no function; got 3"),
     ],
 )
 def test_a_command_that_cannot_be_loaded_is_named(plugin: Path, name: str, why: str) -> None:
     done = in_a_process(plugin, name)
     assert (done.returncode, done.stdout) == (2, "")
+    assert f": the command {name!r} of the package tyre-plugin {why}; " in done.stderr
+    assert done.stderr.endswith("correct or uninstall tyre-plugin, or choose another command\n")
+
+
+def test_a_command_of_two_packages_is_nobodys(plugin: Path) -> None:
+    info = plugin / "wheel_plugin-1.0.dist-info"
+    info.mkdir()
+    about = "Metadata-Version: 2.1\nName: wheel-plugin\nVersion: 1.0\n"
+    (info / "METADATA").write_text(about, encoding="utf-8")
+    (info / "entry_points.txt").write_text(
+        "[headway.commands]\ntyres = wheels:tyres\n", encoding="utf-8"
+    )
+    (found,) = (one for one in plugin_commands() if one.name == "tyres")
+    assert found.package == "tyre-plugin, wheel-plugin"
+    done = in_a_process(plugin, "tyres")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"The command {name!r} of the package tyre-plugin cannot be loaded: {why}. "
-        "Install tyre-plugin anew, or remove it.\n"
+        "several packages declare the command 'tyres'; got tyre-plugin "
+        "(tyre_plugin.commands:tyres), wheel-plugin (wheels:tyres); uninstall all but one of them\n"
     )
 
 
 def test_a_bug_of_ours_is_not_blamed_on_the_user() -> None:
     with pytest.raises(ModuleNotFoundError):
-        Command("nope", "", "headway.cli.commands.nope:nope").load()
-    with pytest.raises(EnvironmentMissing, match="of the package other cannot be loaded"):
-        Command("nope", "", "headway.cli.commands.nope:nope", "other").load()
+        functions({"nope": "headway.cli.commands.nope:nope"})["nope"]
 
 
 def test_a_slip_of_the_pen_gets_a_hint() -> None:

@@ -13,8 +13,9 @@ from dataclasses import replace
 from tests.contract.random_queries import COLUMNS, Shape, random_query
 from tests.contract.users import HERE
 
+from headway.extensions import resolve
 from headway.model.expression import Column, PythonCall, Sql
-from headway.model.operator_kinds import kinds, resolve
+from headway.model.operator_kinds import KINDS
 from headway.model.operators import (
     Aggregate,
     Distinct,
@@ -222,7 +223,7 @@ CASES: dict[str, tuple[Operator, ...]] = {
     "fusion, gathering for a time": (_fusion(Gather.TIME),),
 }  # fmt: skip
 
-for _kind in kinds().values():
+for _kind in KINDS.values():
     if _kind.cases:
         CASES |= {f"{_kind.kind}: {name}": case for name, case in resolve(_kind.cases).items()}
 

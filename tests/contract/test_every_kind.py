@@ -20,7 +20,7 @@ from headway.engine.operators.implementations import build_stateful
 from headway.engine.operators.operator_base import DropKind, StatefulOperator
 from headway.engine.stepwise import Stepwise
 from headway.model.graph import graph_of
-from headway.model.operator_kinds import FUSED, VEHICLE, kind_of, kinds
+from headway.model.operator_kinds import FUSED, KINDS, VEHICLE, kind_of
 from headway.model.operators import Aggregate, Distinct, Operator, Traits
 from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
@@ -32,7 +32,7 @@ OWN = [name for name, case in CASES.items() if len(case) == 1]
 
 def test_every_kind_has_a_case() -> None:
     shown = {operator.kind for operators in CASES.values() for operator in operators}
-    missing = sorted(kinds().keys() - shown)
+    missing = sorted(KINDS.keys() - shown)
     assert not missing, (
         f"no case for {', '.join(missing)}: add one to CASES in tests/contract/cases.py, "
         "or name them in OperatorKind.cases if the kind is of another package"

@@ -8,6 +8,9 @@ import pytest
 
 import headway as hw
 from headway.compiler import compile_query
+from headway.front_door import compiling
+from headway.schedule.online import OVERLOAD_POLICIES
+from headway.schedule.online.rop_edf import ReservedEdf2
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUERY, VEHICLE = EXAMPLES / "hello" / "query.yaml", EXAMPLES / "hello" / "vehicle.yaml"
@@ -78,8 +81,27 @@ def test_a_placement_by_a_static_schedule() -> None:
 def test_a_policy_says_what_is_left_for_soft_tasks() -> None:
     found = hw.compile(QUERY, VEHICLE, policy="rop-edf-1").reservations
     assert any("is left for soft load" in line for line in found)
-    with pytest.raises(hw.InputError, match="'op-edf' gives no guarantee to speak of; choose"):
-        hw.compile(QUERY, VEHICLE, policy="op-edf")
+    assert not any(" reserved" in line for line in found)
+
+
+@pytest.mark.parametrize("policy", sorted(OVERLOAD_POLICIES.keys() - {"rop-edf-1", "rop-edf-2"}))
+def test_a_policy_without_a_guarantee_says_nothing_of_soft_tasks(policy: str) -> None:
+    told = f"'{policy}' gives no guarantee to speak of; choose rop-edf-1 or rop-edf-2"
+    with pytest.raises(hw.InputError, match=f": {told}$"):
+        hw.compile(QUERY, VEHICLE, policy=policy)
+
+
+def test_what_is_left_for_soft_tasks_depends_on_the_rule_and_not_on_the_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Mine(ReservedEdf2):
+        name = "mine"
+
+    files = STUDY / "query.yaml", STUDY / "vehicle_modern.yaml"
+    whole = hw.compile(*files, policy="rop-edf-1").reservations
+    shares = hw.compile(*files, policy="rop-edf-2").reservations
+    monkeypatch.setattr(compiling, "overload_policy_named", lambda _: Mine())
+    assert hw.compile(*files, policy="mine").reservations == shares != whole
 
 
 def test_a_plan_can_be_written_and_run_again(tmp_path: Path) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from tests.contract.cases import query_of
+from tests.outside.offer import offered
 from tests.outside.thin_kind import KIND, Thin
 
 from headway.compiler import compile_query
 from headway.engine.engine import Engine
-from headway.errors import EnvironmentMissing, UnsupportedError
+from headway.errors import InputError, UnsupportedError
+from headway.extensions import resolve
 from headway.model import operator_kinds
 from headway.model.expression import Sql
 from headway.model.operator_kinds import (
     BUILT_IN,
     ENGINES,
-    GROUP,
+    KINDS,
     SPARK_BATCH,
     SPARK_STREAM,
     VEHICLE,
@@ -25,21 +27,22 @@ from headway.model.operator_kinds import (
     Hosted,
     KnownEngine,
     OperatorKind,
+    OperatorKinds,
     gap_problems,
     implementation,
     is_hosted,
-    kinds,
-    model_classes,
-    resolve,
+    model_class,
     table_problems,
 )
 from headway.model.operators import Filter, Input, OperatorBase
 from headway.spark.capabilities import Mode, refuse_unsupported
 
+FORMLESS = replace(KIND, forms=())
+ENGINELESS = replace(KIND, engines={VEHICLE: "nowhere.at_all:Thin"})
 FILTER = Filter(name="f", inputs=(Input("input", "s"),), where=Sql("true"))
 
 
-@pytest.mark.parametrize("kind", kinds().values(), ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.kind)
 def test_every_reference_can_be_imported(kind: OperatorKind) -> None:
     for reference in kind.references:
         assert callable(resolve(reference)) or reference == kind.cases, reference
@@ -50,8 +53,9 @@ def test_every_reference_can_be_imported(kind: OperatorKind) -> None:
 
 
 def test_every_kind_has_its_class() -> None:
-    assert model_classes().keys() == kinds().keys()
-    assert model_classes()["filter"] is Filter
+    assert model_class("filter") is Filter
+    assert all(model_class(kind) is not None for kind in KINDS)
+    assert model_class("no such kind") is None
 
 
 def test_a_kind_that_an_engine_leaves_out_is_found() -> None:
@@ -94,18 +98,23 @@ def test_one_kind_twice_is_found() -> None:
 
 
 def offer(
-    patch: pytest.MonkeyPatch, value: str = "tests.outside.thin_kind:KIND", name: str = "thin"
+    patch: pytest.MonkeyPatch,
+    folder: Path,
+    value: str = "tests.outside.thin_kind:KIND",
+    name: str = "thin",
+) -> OperatorKinds:
+    patch.syspath_prepend(offered(folder, value, name))
+    found = OperatorKinds()
+    patch.setattr(operator_kinds, "KINDS", found)
+    return found
+
+
+def test_a_kind_of_another_package_takes_part(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    point = EntryPoint(name, value, GROUP)
-    patch.setattr(operator_kinds, "entry_points", lambda: [point])
-    found = operator_kinds.kinds.__wrapped__()
-    patch.setattr(operator_kinds, "kinds", lambda: found)
-
-
-def test_a_kind_of_another_package_takes_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch)
+    assert list(offer(monkeypatch, tmp_path)) == [*(kind.kind for kind in BUILT_IN), "thin"]
     thin = Thin(name="t", inputs=(Input("input", "s"),), nth=2)
-    assert model_classes()["thin"] is Thin
+    assert model_class("thin") is Thin
     assert implementation(thin, VEHICLE) is resolve("tests.outside.thin_behaviour:ThinOperator")
     assert is_hosted(thin, SPARK_BATCH)
     assert is_hosted(thin, SPARK_STREAM)
@@ -121,17 +130,17 @@ def test_what_an_engine_has_not_is_refused_by_name() -> None:
     assert implementation(FILTER, SPARK_BATCH).__name__ == "lower_filter"
     thin = Thin(name="t", inputs=(), nth=2)
     with pytest.raises(KeyError):
-        kinds()[thin.kind]
+        KINDS[thin.kind]
     with pytest.raises(UnsupportedError, match=r"operators\.f: .*'filter' is not supported on"):
         implementation(FILTER, "native")
 
 
 def test_a_gap_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    join = kinds()["join"]
+    join = KINDS["join"]
     gaps = {VEHICLE: Gap("too hard"), SPARK_BATCH: Gap("too far")}
-    changed = {**kinds(), "join": replace(join, engines={**join.engines, **gaps})}
+    changed = replace(join, engines={**join.engines, **gaps})
     plan = compile_query(query_of(["join without keys"], "plain"))
-    monkeypatch.setattr(operator_kinds, "kinds", lambda: changed)
+    monkeypatch.setattr(operator_kinds, "KINDS", OperatorKinds([changed]))
     refused = (
         r"operators\.c0_x: an operator of kind 'join' is not supported on the engine '{}': {};"
     )
@@ -145,25 +154,44 @@ def test_a_gap_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("value", "name", "why"),
     [
-        ("nowhere.at_all:KIND", "thin", "ModuleNotFoundError: No module named 'nowhere'"),
-        ("tests.outside.thin_kind:Thin", "thin", "it is no OperatorKind but <class"),
-        ("tests.outside.thin_kind:KIND", "slim", "its kind is 'thin': name the entry point so"),
+        ("nowhere.at_all:KIND", "thin", "cannot be loaded: ModuleNotFoundError: No module named"),
+        (
+            "tests.outside.thin_kind:Thin",
+            "thin",
+            "does not derive from headway.model.operator_kinds.OperatorKind; got <class",
+        ),
+        ("tests.outside.thin_kind:KIND", "slim", "is of another kind; got 'thin'"),
+        ("tests.model.test_operator_kinds:FORMLESS", "thin", "does not hold together: 'thin' cann"),
     ],
 )
 def test_a_package_whose_kind_cannot_be_used_is_named(
-    monkeypatch: pytest.MonkeyPatch, value: str, name: str, why: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str, name: str, why: str
 ) -> None:
-    with pytest.raises(EnvironmentMissing) as raised:
-        offer(monkeypatch, value, name)
+    found = offer(monkeypatch, tmp_path, value, name)
+    with pytest.raises(InputError) as raised:
+        found[name]
     text = str(raised.value)
-    assert text.startswith(f"operator '{name}' of an installed package ({value}) cannot be used: ")
-    assert why in text
-    assert text.endswith("; repair or uninstall an installed package")
+    assert text.startswith(f"{value}: the operator '{name}' of the package thin-operators {why}")
+    assert text.endswith("; correct or uninstall thin-operators, or choose another operator")
+    assert list(found) == [kind.kind for kind in BUILT_IN], "nobody else is harmed"
 
 
-def test_a_kind_that_takes_a_name_of_headways_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tests.outside.thin_kind as module
+def test_a_part_that_cannot_be_imported_is_told_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    offer(monkeypatch, tmp_path, f"{__name__}:ENGINELESS")
+    thin = Thin(name="t", inputs=(Input("input", "s"),), nth=2)
+    with pytest.raises(
+        InputError, match=r"^nowhere\.at_all:Thin: the operator 'thin' of the packag"
+    ):
+        implementation(thin, VEHICLE)
 
-    monkeypatch.setattr(module, "KIND", replace(KIND, kind="join"))
-    with pytest.raises(EnvironmentMissing, match="there is a kind of that name already"):
-        offer(monkeypatch, name="join")
+
+def test_a_kind_cannot_take_a_name_of_headways(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = offer(monkeypatch, tmp_path, name="join")
+    assert found["join"] is KINDS["join"]
+    assert "the operator 'join' is Headway's own; the entry of the package thin-operators" in str(
+        found.refused()["join"]
+    )

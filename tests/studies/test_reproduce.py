@@ -24,7 +24,7 @@ from headway.report.charts import Picture, box
 from headway.spark.batch.independent_work import run_pieces
 from headway_studies import cell_store, reproduction, run_studies
 from headway_studies.cell_store import ABOVE, CODE_FILE, OURS_ABOVE, CellStore, code_fingerprint
-from headway_studies.registry import STUDIES, study_named
+from headway_studies.registry import OURS, STUDIES, study_named
 from headway_studies.run_studies import prepare, reproduce, run_here, run_on_spark
 from headway_studies.study import (
     Cell,
@@ -100,7 +100,7 @@ FAILING = Study(
 def test_a_cell_that_fails_is_named_and_the_others_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(STUDIES, "failing", FAILING)
+    monkeypatch.setitem(OURS, "failing", FAILING)
     outcome = headway("reproduce", "failing", "basic", "--plain", "--quick", "--out", tmp_path)
     assert outcome.exit_code == 1
     assert '{"number": 1}' in outcome.stderr
@@ -120,7 +120,7 @@ def test_rows_that_cannot_be_analysed_are_told(
         raise KeyError("colour")
 
     wrong = replace(FAILING, name="wrong", run=fine, analyse=analyse)
-    monkeypatch.setitem(STUDIES, "wrong", wrong)
+    monkeypatch.setitem(OURS, "wrong", wrong)
     outcome = headway("reproduce", "wrong", "basic", "--plain", "--quick", "--out", tmp_path)
     assert outcome.exit_code == 1
     told = "study wrong: its rows could not be analysed: KeyError: 'colour' (test_reproduce.py"
@@ -147,7 +147,7 @@ def test_a_study_that_cannot_run_here_is_told(
     """`all` goes on without it; by name it is an error; cells finished elsewhere are enough."""
     lacking = replace(FAILING, name="lacking", run=fine, lacks=lambda: "no recording: set DRIVE")
     monkeypatch.setattr(reproduction, "STUDIES", {"lacking": lacking, "basic": BASIC})
-    monkeypatch.setitem(STUDIES, "lacking", lacking)
+    monkeypatch.setitem(OURS, "lacking", lacking)
     outcome = headway("reproduce", "all", "--plain", "--quick", "--out", tmp_path)
     assert outcome.exit_code == 0
     assert "lacking not run here: no recording: set DRIVE" in " ".join(outcome.stdout.split())
@@ -296,6 +296,35 @@ def test_the_list_names_every_study() -> None:
     assert [one["name"] for one in listed] == list(STUDIES)
     shown = headway("reproduce", "--list").stdout
     assert all(name in shown for name in STUDIES)
+
+
+def test_a_broken_study_of_another_package_is_named_and_harms_nobody(tmp_path: Path) -> None:
+    info = tmp_path / "half_done-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: half-done\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[headway.studies]\nhalf = no_such_module:STUDY\nother = headway_studies.registry:OURS\n"
+    )
+
+    def listed(*names: str) -> subprocess.CompletedProcess[str]:
+        paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return subprocess.run(
+            [sys.executable, "-m", "headway", "reproduce", *names, "--list", "--json"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    every = listed()
+    assert every.returncode == 0
+    assert [one["name"] for one in json.loads(every.stdout)] == list(STUDIES)
+    half, other = every.stderr.splitlines()
+    assert "the study 'half' of the package half-done cannot be loaded: ModuleNotFound" in half
+    assert "the study 'other' of the package half-done does not derive from headway_stu" in other
+    refused = listed("basic", "half")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.endswith("correct or uninstall half-done, or choose another study\n")
 
 
 def test_two_equal_cells_are_a_fault_of_the_study() -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from headway.cli.registry import COMMANDS, Command, plugin_commands
+from headway.cli.registry import COMMANDS, FUNCTIONS, Command, plugin_commands
 from headway.cli.terminal import ExitCode, guard, guarded, write
 
 # Plain help and errors: one line a problem, and the same in a terminal and in a log.
@@ -31,7 +31,7 @@ class UnloadedCommand(TyperCommand):
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
         """The loaded command's: from here on nothing sees this one any more."""
         with guard(), _without_collecting():
-            function = self.described.load()
+            function = FUNCTIONS[self.described.name]
         alone = typer.Typer(add_completion=False, **PLAIN)
         alone.command(name=self.described.name)(guarded(function))
         loaded: Any = typer.main.get_command(alone)

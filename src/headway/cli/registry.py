@@ -14,50 +14,21 @@ docstring is the help, and its first sentence the summary. It raises errors of
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from headway.errors import EnvironmentMissing
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-GROUP = "headway.commands"
+from headway.extensions import OWN, Entry, ExtensionFunctions
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """``place`` is ``module:function``; ``package`` is the distribution that brought the command,
-    empty for Headway's own."""
+    """``place`` is ``module:function``; ``package`` is the distribution that brings the command.
+    The function itself is found in ``FUNCTIONS``."""
 
     name: str
     summary: str
     place: str
-    package: str = ""
-
-    def load(self) -> Callable[..., None]:
-        """The function; EnvironmentMissing when another package's cannot be had."""
-        module, _, name = self.place.partition(":")
-        if not self.package:
-            own: Callable[..., None] = getattr(importlib.import_module(module), name)
-            return own
-        try:
-            found: object = importlib.import_module(module)
-            for part in name.split("."):
-                found = getattr(found, part)
-        except Exception as error:
-            raise self._unusable(f"{type(error).__name__}: {error}") from error
-        if not callable(found):
-            raise self._unusable(f"{self.place} is no function")
-        return found
-
-    def _unusable(self, why: str) -> EnvironmentMissing:
-        return EnvironmentMissing(
-            f"The command {self.name!r} of the package {self.package} cannot be loaded: {why}. "
-            f"Install {self.package} anew, or remove it."
-        )
+    package: str = OWN
 
 
 def _own(name: str, summary: str, function: str = "") -> Command:
@@ -116,30 +87,38 @@ COMMANDS: tuple[Command, ...] = (
 own help, and the tests hold the two together."""
 
 
-def plugin_commands() -> Iterator[Command]:
-    """Those of other packages, in order of name; one that bears a name of Headway's is not seen."""
-    from importlib.metadata import entry_points
+FUNCTIONS = ExtensionFunctions(
+    "headway.commands", own={command.name: command.place for command in COMMANDS}, what="command"
+)
+"""what each command does, imported when it is used"""
 
-    taken = {command.name for command in COMMANDS}
-    for entry in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value)):
-        if entry.name not in taken:
-            taken.add(entry.name)
-            package = entry.dist.name if entry.dist is not None else "(unknown)"
-            place = entry.value.partition("[")[0].replace(" ", "")
-            yield Command(entry.name, _summary(entry, place), place, package)
+
+def plugin_commands() -> Iterator[Command]:
+    """Those of other packages, in order of name, none imported: whether one can be used shows when
+    it is."""
+    for name, entries in FUNCTIONS.others.items():
+        packages = ", ".join(entry.distribution for entry in entries)
+        yield Command(name, _summary(entries[0]), entries[0].reference, packages)
 
 
 # ---------------------------------------------------------------- summaries of other packages
 
 
-def _summary(entry: EntryPoint, place: str) -> str:
+def _summary(entry: Entry) -> str:
     """The first sentence of the function's docstring, read from its source because importing it
     may take seconds or fail; where that cannot be had, the summary of its distribution."""
-    module, _, function = place.partition(":")
-    found = _documented(module, function)
-    if not found and entry.dist is not None:
-        found = str(entry.dist.metadata.json.get("summary", f"From the package {entry.dist.name}."))
-    return first_sentence(found)
+    module, _, function = entry.reference.partition(":")
+    return first_sentence(_documented(module, function) or _described(entry.distribution))
+
+
+def _described(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        told = metadata(package).json.get("summary", "")
+    except PackageNotFoundError:
+        told = ""
+    return str(told) or f"From the package {package}."
 
 
 def _documented(module: str, function: str) -> str:

@@ -22,7 +22,7 @@ from headway.model.expression import Column, Expression
 from headway.model.expression_tree import ColumnRef, Literal, Typed
 from headway.model.graph import graph_of
 from headway.model.names import NAME, NAME_FORM
-from headway.model.operator_kinds import kind_of, resolve
+from headway.model.operator_kinds import kind_of, part
 from headway.model.operators import (
     Aggregate,
     Distinct,
@@ -333,7 +333,8 @@ def infer(compilation: Compilation) -> Compilation:
             continue
         inputs = {port.port: schemas[port.stream] for port in operator.inputs}
         try:
-            operators[name], schemas[name] = resolve(kind_of(operator).infer)(operator, inputs)
+            kind = kind_of(operator)
+            operators[name], schemas[name] = part(kind, kind.infer)(operator, inputs)
         except InputError as error:
             problems += [p.within(compilation.origins[name]) for p in error.problems]
     for ported in compilation.port_checks:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from headway.errors import FileError, InputError, Place, Problem
 from headway.files.forms import TAG, Form
-from headway.files.step_forms import FORMS
+from headway.files.step_forms import form_of
 from headway.files.yaml_tree import Document, Mapping, Node, Scalar, Sequence, index_in_text, plain
 from headway.model.operators import ONLY_PORT
 
@@ -104,7 +104,7 @@ class _PlaceWalk:
 
     def _translated(self, node: Mapping, parts: list[str]) -> list[str] | None:
         """Model fields that are written under another key."""
-        form = next((FORMS[key] for key in node.entries if key in FORMS), None)
+        form = form_of(node.entries)
         names = dict(form.places) if form else _RENAMED
         if form is not None and form.key == "union" and parts[0] == "inputs" and len(parts) > 1:
             number = parts[1].removeprefix(ONLY_PORT)

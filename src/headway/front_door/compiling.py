@@ -22,7 +22,8 @@ from headway.model.vehicle import Vehicle
 from headway.report.plan.plan_page import plan_cell, plan_html
 from headway.report.plan.plan_picture import plan_svg
 from headway.report.plan.plan_tables import sign, summary
-from headway.schedule.online import overload_policy_named
+from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
+from headway.schedule.online.reservation import SoftRule
 from headway.schedule.overload.plan_paths import BEYOND, check_nodes, task_sets_of
 from headway.schedule.overload.soft_expectations import expectations, soft_room
 from headway.schedule.static import (
@@ -41,8 +42,6 @@ VehicleGiven = Vehicle | LoadedVehicle | VehicleBuilder | PathLike[str] | str
 LEAST_TRAFFIC = "least-traffic"
 FAMILY = "hvlb-cc"
 """Stands for the member of the family that cannot fail."""
-KNOWN = ("rop-edf-1", "rop-edf-2")
-"""the policies that guarantee what hard paths reserve"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,9 +196,10 @@ def placed_by_schedule(query: Query, plan: Plan, name: str) -> Plan:
 
 def reservations_of(plan: Plan, policy: str) -> list[str]:
     """A line for each node and each soft path; TaskSetError when the hard ones do not fit."""
-    name = overload_policy_named(policy).name
-    if name not in KNOWN:
-        want = f"choose {' or '.join(KNOWN)}"
+    rule = overload_policy_named(policy).soft_rule
+    if rule is None:
+        known = [name for name, one in OVERLOAD_POLICIES.items() if one.soft_rule is not None]
+        want = f"choose {' or '.join(known)}"
         raise InputError(Problem(f"{policy!r} gives no guarantee to speak of", want=want))
     lines = []
     sets = task_sets_of(plan)
@@ -218,8 +218,8 @@ def reservations_of(plan: Plan, policy: str) -> list[str]:
                 "not interrupted, and hard outputs must be able to wait for one"
             )
         for one in expectations(task_set):
-            chance = one.whole_jobs if name == KNOWN[0] else one.shares
-            kept = f", {percent(one.reserved)} reserved" if name == KNOWN[1] else ""
+            chance = one.whole_jobs if rule is SoftRule.WHOLE_JOBS else one.shares
+            kept = f", {percent(one.reserved)} reserved" if rule is SoftRule.SHARES else ""
             if BEYOND not in one.task:
                 lines.append(f"  {one.task} asks for {percent(one.wanted)}: {chance.value}{kept}")
         beyond = [one for one in expectations(task_set) if BEYOND in one.task]

@@ -30,9 +30,9 @@ from typing import (
     get_type_hints,
 )
 
-from headway.errors import FileError, Problem, QueryError
+from headway.errors import FileError, InputError, Problem, QueryError
 from headway.model.names import TextRule
-from headway.model.operator_kinds import model_classes
+from headway.model.operator_kinds import KINDS, model_class
 from headway.model.operators import OperatorBase
 from headway.model.plan import PLAN_VERSION, Plan
 
@@ -255,9 +255,9 @@ def _union(members: tuple[Any, ...]) -> Read:
     """Objects by their kind, other values by their type. A class alone needs no kind."""
     classes: list[Any] = [one for one in members if is_dataclass(one)]
     others = {one: _reader(one) for one in members if one not in classes}
-    opened = model_classes() if any(issubclass(one, OperatorBase) for one in classes) else {}
-    closed = {found: one for one in classes if (found := _kind_of(one)) is not None}
-    alone = _object(classes[0]) if classes and not closed and not opened else None
+    is_open = any(issubclass(one, OperatorBase) for one in classes)
+    by_kind = {found: one for one in classes if (found := _kind_of(one)) is not None}
+    alone = _object(classes[0]) if classes and not by_kind and not is_open else None
     # A text with a rule, an enumeration or a list: it says itself what is wrong.
     special = next((read for one, read in others.items() if one not in _SCALARS), None)
     objects: dict[type, Read] = {}
@@ -267,12 +267,12 @@ def _union(members: tuple[Any, ...]) -> Read:
             return alone(value)
         if type(value) is dict and classes:
             kind = value.get(KIND)
-            chosen = (closed.get(kind) or opened.get(kind)) if isinstance(kind, str) else None
+            chosen = by_kind.get(kind) if isinstance(kind, str) else None
+            if chosen is None and is_open and isinstance(kind, str):
+                chosen = _operator_class(kind)
             if chosen is None:
-                known = ", ".join(dict.fromkeys([*closed, *opened]))
-                error = _Mismatch("not a known kind", kind, f"known: {known}")
-                error.path.append(KIND)
-                raise error
+                known = ", ".join(dict.fromkeys([*by_kind, *(KINDS if is_open else ())]))
+                raise _wrong_kind("not a known kind", kind, f"known: {known}")
             if chosen not in objects:
                 objects[chosen] = _object(chosen)
             return objects[chosen](value)
@@ -286,6 +286,20 @@ def _union(members: tuple[Any, ...]) -> Read:
         raise _Mismatch(f"{' or '.join(wanted)} is wanted", value)
 
     return read
+
+
+def _operator_class(kind: str) -> type[OperatorBase] | None:
+    try:
+        return model_class(kind)
+    except InputError as error:
+        (problem,) = error.problems
+        raise _wrong_kind(problem.what, kind, problem.want) from None
+
+
+def _wrong_kind(what: str, kind: Json, want: str) -> _Mismatch:
+    error = _Mismatch(what, kind, want)
+    error.path.append(KIND)
+    return error
 
 
 def _sequence(take: Read) -> Read:

@@ -6,23 +6,20 @@ needed, so the table costs nothing, the model depends on no engine, and a node's
 what its own operators need.
 
 Other packages add kinds by the entry-point group ``headway.operators``: an entry point named like
-the kind that gives an :class:`OperatorKind`.
+the kind that gives an :class:`OperatorKind`. The rules are those of :mod:`headway.extensions`: one
+that is broken is told of, with its package, to whoever uses it, and harms nobody else.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headway.errors import EnvironmentMissing, Problem, UnsupportedError
+from headway.errors import Problem, UnsupportedError
+from headway.extensions import Entry, ExtensionObjects
 from headway.model.names import NAME
 from headway.model.operators import OperatorBase
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 # ------------------------------------------------------------
 # The engines, and what an engine can say of a kind.
@@ -88,8 +85,8 @@ class OperatorKind:
     forms: tuple[str, ...]
     """How it is written in files, a :class:`headway.files.operator_forms.StepForm` each."""
     infer: str
-    """(operator, schemas of its inputs by port) -> the operator, each of its expressions with its
-    typed tree, and the schema of its output"""
+    """(operator, schemas of its inputs by port) -> the operator with its expressions typed, and the
+    schema of its output"""
     engines: Mapping[str, Implementation] = field(default_factory=dict)
     """engine -> what runs it there"""
     cases: str = ""
@@ -264,60 +261,45 @@ GROUP = "headway.operators"
 """the entry-point group of kinds from other packages"""
 
 
-def entry_points() -> list[EntryPoint]:
-    """What other packages offer, by kind."""
-    from importlib import metadata  # slow to import, and not needed to describe a kind
+class OperatorKinds(ExtensionObjects[OperatorKind]):
+    """All kinds by name: Headway's own first, then those of other packages by their names."""
 
-    offered = metadata.entry_points(group=GROUP)
-    return sorted(offered, key=lambda one: (one.name, one.value))
+    def __init__(self, own: Iterable[OperatorKind] = BUILT_IN) -> None:
+        super().__init__(
+            GROUP,
+            base=f"{__name__}:OperatorKind",
+            own={kind.kind: kind for kind in own},
+            what="operator",
+        )
 
-
-@cache
-def kinds() -> Mapping[str, OperatorKind]:
-    """All kinds by name: Headway's own first, then those of other packages by their names.
-
-    EnvironmentMissing when a package offers a kind that cannot take part."""
-    found = {kind.kind: kind for kind in BUILT_IN}
-    for point in entry_points():
-        try:
-            kind = point.load()
-        except Exception as error:
-            raise _unusable(point, f"{type(error).__name__}: {error}") from error
-        if not isinstance(kind, OperatorKind):
-            raise _unusable(point, f"it is no OperatorKind but {kind!r:.60}")
+    def accept(self, entry: Entry, found: object) -> OperatorKind:
+        kind = super().accept(entry, found)
         if wrong := list(kind_problems(kind)):
-            raise _unusable(point, "; ".join(wrong))
-        if kind.kind != point.name:
-            raise _unusable(point, f"its kind is {kind.kind!r}: name the entry point so")
-        if found.setdefault(kind.kind, kind) != kind:
-            raise _unusable(point, "there is a kind of that name already")
-    return found
+            raise self.broken(entry, f"does not hold together: {'; '.join(wrong)}")
+        if kind.kind != entry.name:
+            raise self.broken(entry, "is of another kind", repr(kind.kind))
+        return kind
 
 
-def _unusable(point: EntryPoint, why: str) -> EnvironmentMissing:
-    package = point.dist.name if point.dist is not None else "an installed package"
-    return EnvironmentMissing(
-        f"operator {point.name!r} of {package} ({point.value}) cannot be used: {why}; "
-        f"repair or uninstall {package}"
-    )
+KINDS = OperatorKinds()
 
 
 def kind_of(operator: OperatorBase) -> OperatorKind:
-    return kinds()[operator.kind]
+    return KINDS[operator.kind]
 
 
-def resolve(reference: str) -> Any:
-    """What ``package.module:name`` names; imports the module."""
-    module, _, name = reference.partition(":")
-    return getattr(importlib.import_module(module), name)
+def part(kind: OperatorKind, reference: str) -> Any:
+    """What a reference of the kind names, imported."""
+    return KINDS.part(kind.kind, reference)
 
 
 def implementation(operator: OperatorBase, engine: str) -> Any:
     """What runs the operator there, imported; UnsupportedError where the engine has nothing of its
     own."""
-    found = kind_of(operator).on(engine)
+    kind = kind_of(operator)
+    found = kind.on(engine)
     if isinstance(found, str):
-        return resolve(found)
+        return part(kind, found)
     raise UnsupportedError(_gap(operator, engine, found.reason))
 
 
@@ -348,6 +330,7 @@ def module_of(reference: str) -> str:
     return reference.partition(":")[0]
 
 
-def model_classes() -> dict[str, type[OperatorBase]]:
-    """The class of each kind, for whoever reads plans."""
-    return {name: resolve(kind.model) for name, kind in kinds().items()}
+def model_class(name: str) -> type[OperatorBase] | None:
+    """The class of a kind, for whoever reads plans; none where there is no such kind."""
+    kind = KINDS.get(name)
+    return None if kind is None else part(kind, kind.model)

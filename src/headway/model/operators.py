@@ -380,4 +380,4 @@ class Fusion(OperatorBase):
 
 
 Operator = OperatorBase
-"""its class tells its kind; :func:`headway.model.operator_kinds.model_classes` has them all"""
+"""its class tells its kind; :func:`headway.model.operator_kinds.model_class` finds it"""

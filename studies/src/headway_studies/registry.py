@@ -1,14 +1,13 @@
 """The studies of the papers, and beyond: a new one is a file of this package and a line here.
 
 A package of its own may bring more through the entry point group ``headway.studies``, each a
-:class:`~headway_studies.study.Study`.
+:class:`~headway_studies.study.Study`, by the rules of :mod:`headway.extensions`.
 """
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from headway.errors import InputError, Problem
+from headway.extensions import ExtensionObjects
 from headway_studies.aedsms import (
     aedsms_tasks,
     crashes,
@@ -39,7 +38,6 @@ from headway_studies.rop_edf import admission, er_edf_example, hard_tasks, overl
 from headway_studies.s_edf import sedf_basic, sedf_example
 from headway_studies.study import Study
 
-ENTRY_POINTS = "headway.studies"
 OURS: dict[str, Study] = {
     study.name: study
     for study in (
@@ -79,39 +77,17 @@ OURS: dict[str, Study] = {
 """by name, in the order of the report"""
 
 
-def brought_studies() -> dict[str, Study]:
-    """Those of other packages; InputError for what is no study or takes a name that is taken."""
-    found = {}
-    for entry in entry_points(group=ENTRY_POINTS):
-        study = entry.load()
-        if not isinstance(study, Study):
-            raise InputError(
-                Problem(
-                    f"the entry point `{entry.name}` of the group {ENTRY_POINTS} is no study",
-                    got=f"{entry.value}, a {type(study).__name__}",
-                    want="name a headway_studies.study.Study",
-                )
-            )
-        if study.name in OURS or study.name in found:
-            raise InputError(
-                Problem(
-                    f"there are two studies `{study.name}`",
-                    got=entry.value,
-                    want="give the study of that package another name",
-                )
-            )
-        found[study.name] = study
-    return found
-
-
-STUDIES: dict[str, Study] = OURS | brought_studies()
+STUDIES: ExtensionObjects[Study] = ExtensionObjects(
+    "headway.studies", base="headway_studies.study:Study", own=OURS, what="study"
+)
 """ours, then those that other packages bring"""
 
 
 def study_named(name: str) -> Study:
-    """The study; InputError for a name there is none of."""
-    if name not in STUDIES:
+    """The study; InputError for a name there is none of, or of one that cannot be used."""
+    found = STUDIES.get(name)
+    if found is None:
         raise InputError(
             Problem(f"there is no study `{name}`", want=f"choose among {', '.join(STUDIES)}")
         )
-    return STUDIES[name]
+    return found

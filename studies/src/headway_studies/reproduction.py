@@ -162,6 +162,8 @@ def list_studies(wanted: Wanted) -> None:
         write(json_format.dumps(listed, indent=2, ensure_ascii=False) + "\n")
     else:
         show([table(report_files.studies(studies))])
+    for refused in STUDIES.refused().values():
+        write_problem(f"warning: {refused}")
 
 
 def _explained(found: Sequence[Reproduced], out: Path) -> list[Any]:

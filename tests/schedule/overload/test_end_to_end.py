@@ -15,13 +15,13 @@ from headway.errors import TaskSetError
 from headway.model.taskset import FULL, TaskKind
 from headway.schedule.overload.admission_over_nodes import NodePath, Stage
 from headway.schedule.overload.load_trials import (
-    END_TO_END,
-    EVERYBODY,
     draw_path_jobs,
     run_path_trial,
     trial_generator,
 )
 from headway.schedule.overload.plan_paths import at_load
+
+END_TO_END, EVERYBODY = "rop-edf-1", "op-edf"
 
 TWO_NODES = """query: two
 schemas:

@@ -48,7 +48,8 @@ class DeadbandForm(SingleInputForm):
 
 
 def infer_deadband(operator: Deadband, inputs: Mapping[str, Schema]) -> tuple[Deadband, Schema]:
-    """The schema is that of its input; QueryError for columns that are not there, or no number."""
+    """The operator as it is (it holds no expressions) and the schema of its input; QueryError for
+    columns that are not there, or no number."""
     (schema,) = inputs.values()
     problems = [
         Problem(f"unknown column {name!r}", at="by", want=f"one of {', '.join(schema.names)}")

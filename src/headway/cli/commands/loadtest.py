@@ -40,11 +40,11 @@ from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.overload import TrialRecord
 from headway.schedule.overload.admission_over_nodes import NodePath
 from headway.schedule.overload.load_trials import (
-    END_TO_END_POLICIES,
     LoadCell,
     LoadRow,
     check_end_to_end_policies,
     draw_path_jobs,
+    end_to_end_policies,
     load_cells,
     load_table,
     record_load_trial,
@@ -303,7 +303,7 @@ def loadtest(
         typer.Option(
             "--end-to-end",
             help="query: admit jobs on all nodes of their path or on none, messages included "
-            f"(policies {', '.join(END_TO_END_POLICIES)})",
+            f"(policies {', '.join(end_to_end_policies())})",
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="of the drawn jobs")] = 0,
@@ -336,7 +336,7 @@ def loadtest(
 
     Exit code: 0 under some policy no hard task missed a deadline, 1 under none, 2 bad input.
     """
-    chosen = policy or (",".join(END_TO_END_POLICIES) if end_to_end else DEFAULT)
+    chosen = policy or (",".join(end_to_end_policies()) if end_to_end else DEFAULT)
     policies = list(dict.fromkeys(overload_policy_named(n).name for n in chosen.split(",")))
     loads = parse_loads(load)
     shown = parse_shown(timeline, policies, loads, trials)

@@ -23,7 +23,7 @@ import sysconfig
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from importlib.metadata import EntryPoint, PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,10 @@ from typing import Any
 from headway.engine.nodes.node_slice import DEPLOYMENT, OUTPUT, NodeSlice, slice_to_json
 from headway.engine.program import StaticOrder, tasks_for
 from headway.errors import FileError, Place, Problem, QueryError
+from headway.extensions import Entry
 from headway.model.codec import plan_to_json
 from headway.model.expression import PythonCall
-from headway.model.operator_kinds import GROUP, VEHICLE, entry_points, kind_of, module_of
+from headway.model.operator_kinds import GROUP, KINDS, VEHICLE, kind_of, module_of
 from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.schedule.online import policy_named
@@ -296,7 +297,7 @@ def _executable(part: NodeSlice) -> Executable:
     entries["slice.json"] = slice_to_json(part).encode()
     if outside := _kinds_from_outside(part.plan):
         # The archive offers them as the package did that has them here.
-        lines = [f"[{GROUP}]", *(f"{point.name} = {point.value}" for point in outside)]
+        lines = [f"[{GROUP}]", *(f"{entry.name} = {entry.reference}" for entry in outside)]
         entries[f"{_OFFER}/entry_points.txt"] = ("\n".join(lines) + "\n").encode()
         entries[f"{_OFFER}/METADATA"] = b"Metadata-Version: 2.1\nName: headway-node\nVersion: 0\n"
     return Executable(
@@ -328,12 +329,12 @@ def operator_modules(plan: Plan) -> Iterator[str]:
         for reference in (kind.model, kind.reference(VEHICLE)):
             if reference is not None:
                 yield module_of(reference)
-    yield from (point.module for point in _kinds_from_outside(plan))
+    yield from (module_of(entry.reference) for entry in _kinds_from_outside(plan))
 
 
-def _kinds_from_outside(plan: Plan) -> list[EntryPoint]:
+def _kinds_from_outside(plan: Plan) -> list[Entry]:
     used = {operator.kind for operator in plan.query.operators}
-    return [point for point in entry_points() if point.name in used]
+    return [KINDS.only(name) for name in KINDS.others if name in used]
 
 
 def user_modules(plan: Plan) -> Iterator[str]:

@@ -15,6 +15,7 @@ class OperatorPathEdf(ReservationPolicy):
     paper = "ROP-EDF, section 3 (Li et al.)"
     guarded = False
     features = (True, False, True, False)
+    end_to_end = True
 
     def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> Ledger:
         return Ledger(tasks, overhead)

@@ -127,6 +127,15 @@ class Ledger:
         return 0.0
 
 
+class SoftRule(Enum):
+    """What soft jobs reserve where hard tasks are safe in overload (ROP-EDF section 4)."""
+
+    WHOLE_JOBS = 1
+    """policy 1: their own utilisation, so that they run in full or not at all"""
+    SHARES = 2
+    """policy 2: a share ω of what hard tasks leave, for each task"""
+
+
 class ReservationPolicy(Policy):
     """Earliest deadline first among admitted jobs with budget left."""
 
@@ -136,6 +145,12 @@ class ReservationPolicy(Policy):
     features: ClassVar[tuple[bool, bool, bool, bool]]
     """the paper's table 6: a hard guarantee below overload, in overload, tasks with several
     deadlines, requested utilisation over 100 %"""
+    soft_rule: ClassVar[SoftRule | None] = None
+    """what `headway compile --policy` tells soft tasks to expect; none where there is no guarantee
+    to speak of"""
+    end_to_end: ClassVar[bool] = False
+    """whether `headway loadtest --end-to-end` runs it: a job is admitted on all nodes of its path
+    for its own utilisation or on none, or everybody is where nothing is ``guarded``"""
 
     def key(self, unit: UnitFacts) -> KeyFunction:
         deadline = unit.deadline

@@ -19,7 +19,13 @@ from heapq import heappop, heappush
 from typing import ClassVar
 
 from headway.model.taskset import FULL
-from headway.schedule.online.reservation import Ledger, ReservationPolicy, ReservedJob, TaskFacts
+from headway.schedule.online.reservation import (
+    Ledger,
+    ReservationPolicy,
+    ReservedJob,
+    SoftRule,
+    TaskFacts,
+)
 
 # ---------------------------------------------------------------- the books (algorithms 1 and 2)
 
@@ -212,6 +218,8 @@ class ReservedEdf1(ReservationPolicy):
     summary = "capacity reserved for hard tasks; soft jobs run in full or are rejected"
     paper = "ROP-EDF, section 4, algorithms 1 and 3"
     features = (True, True, True, True)
+    soft_rule: ClassVar[SoftRule | None] = SoftRule.WHOLE_JOBS
+    end_to_end = True
     early: ClassVar[bool] = False
 
     def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> WholeJobs:
@@ -228,6 +236,7 @@ class ReservedEdf2(ReservationPolicy):
     summary = "capacity reserved for hard tasks; soft tasks get shares of the rest"
     paper = "ROP-EDF, section 4, algorithms 2 and 3"
     features = (True, True, True, True)
+    soft_rule: ClassVar[SoftRule | None] = SoftRule.SHARES
     early: ClassVar[bool] = False
 
     def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> Shares:
@@ -240,6 +249,8 @@ class ReservedEdf2(ReservationPolicy):
 class PrintedReservedEdf1(ReservedEdf1):
     name = "rop-edf-1-paper"
     summary = "policy 1 to the letter: reservations end with their job, hard tasks can miss"
+    soft_rule = None
+    end_to_end = False
     in_engine = False
     early = True
 
@@ -247,5 +258,6 @@ class PrintedReservedEdf1(ReservedEdf1):
 class PrintedReservedEdf2(ReservedEdf2):
     name = "rop-edf-2-paper"
     summary = "policy 2 to the letter: reservations end with their job, hard tasks can miss"
+    soft_rule = None
     in_engine = False
     early = True

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from headway.errors import InputError, Problem
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskSet
-from headway.schedule.online import overload_policy_named
+from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
+from headway.schedule.online.op_edf import OperatorPathEdf
 from headway.schedule.overload import Happening, Release, TrialRecord, draw_releases, simulate
 from headway.schedule.overload.admission_over_nodes import Admission, NodePath
 from headway.schedule.overload.simulate import release_order
@@ -141,13 +142,10 @@ def load_table(rows: Sequence[LoadRow]) -> pa.Table:
 # ----------------------------------------------------------------
 # Trials of operator paths over several nodes: admission end to end, all nodes or none.
 #
-# A trial draws jobs of all paths. Under ``rop-edf-1`` a soft job is admitted at its release on
-# every node of its path for the windows it needs there, or on none; under ``op-edf`` all are. Then
-# each node runs its stages by EDF. A job is late if any of its stages ends after its window.
-
-
-END_TO_END, EVERYBODY = "rop-edf-1", "op-edf"
-END_TO_END_POLICIES = (END_TO_END, EVERYBODY)
+# A trial draws jobs of all paths. Under a policy that guards (``rop-edf-1``) a soft job is admitted
+# at its release on every node of its path for the windows it needs there, or on none; under others
+# (``op-edf``) all are. Then each node runs its stages by EDF. A job is late if any of its stages
+# ends after its window.
 
 PathRelease = tuple[int, int]
 """(release time, path)"""
@@ -170,11 +168,17 @@ class PathTrial:
     nodes: dict[str, NodeTrial]
 
 
+def end_to_end_policies() -> list[str]:
+    """The policies with a version for paths over nodes, those that guard first."""
+    found = [(name, one) for name, one in OVERLOAD_POLICIES.items() if one.end_to_end]
+    return [name for name, _ in sorted(found, key=lambda named: not named[1].guarded)]
+
+
 def check_end_to_end_policies(policies: Sequence[str]) -> None:
     """InputError for a policy without a version for paths over nodes."""
     for name in policies:
-        if name not in END_TO_END_POLICIES:
-            want = f"one of {', '.join(END_TO_END_POLICIES)}, or leave out --end-to-end"
+        if not overload_policy_named(name).end_to_end:
+            want = f"one of {', '.join(end_to_end_policies())}, or leave out --end-to-end"
             raise InputError(Problem(f"{name!r} does not admit end to end", want=want))
 
 
@@ -194,7 +198,7 @@ def run_path_trial(
     paths: Sequence[NodePath], jobs: Sequence[PathRelease], policy: str, duration: int
 ) -> PathTrial:
     """TaskSetError when the hard paths of a node do not fit, where that is asked."""
-    admission = Admission(paths) if policy == END_TO_END else None
+    admission = Admission(paths) if overload_policy_named(policy).guarded else None
     tasks = tuple(
         OverloadTask(
             name=path.name,
@@ -229,8 +233,7 @@ def run_path_trial(
     for node, here in stages.items():
         here.sort(key=lambda one: order(one[0]))
         record, on_node = TrialRecord(), TaskSet(name=node, tasks=tasks)
-        edf = overload_policy_named(EVERYBODY)
-        simulate(on_node, [one for one, _ in here], edf, duration, record)
+        simulate(on_node, [one for one, _ in here], OperatorPathEdf(), duration, record)
         in_time = {number for what, _, _, number in record.events if what is Happening.COMPLETED}
         for place, (one, number) in enumerate(here):
             if one[1] <= duration and place not in in_time:
