@@ -21,9 +21,9 @@ from headway.report import chart_pages
 from headway.report.chart_drawing import HEIGHT, WIDTH
 from headway.report.chart_pages import ZOOM
 from headway.report.charts import Picture, box
-from headway.spark.batch.independent_work import run_pieces
 from headway_studies import cell_store, reproduction, run_studies
 from headway_studies.cell_store import ABOVE, CODE_FILE, OURS_ABOVE, CellStore, code_fingerprint
+from headway_studies.independent_work import run_pieces
 from headway_studies.registry import STUDIES, study_named
 from headway_studies.run_studies import prepare, reproduce, run_here, run_on_spark
 from headway_studies.study import (

@@ -167,9 +167,6 @@ def _stop_writing() -> None:
 
 STEP = 256
 """tuples between two looks at the clock"""
-SPEED_OVER_S = 120.0
-"""the time left is told from the speed of the last so many seconds: pieces of several seconds each
-come in pairs"""
 
 
 @contextmanager
@@ -203,46 +200,6 @@ def progress(
 
         yield advance
         bar.update(task, completed=done)
-
-
-@contextmanager
-def weighted_progress(
-    total: float, count: int, *, shown: bool, unit: str
-) -> Iterator[Callable[[float, str], None]]:
-    """For pieces of unlike size: gives a function to be called with the size and the name of each
-    of ``count`` pieces. The sizes sum to ``total``, so that the time left is right although the
-    large pieces come first."""
-    if not shown or not sys.stderr.isatty():
-        yield lambda _, __: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    told = TextColumn("{task.fields[pieces]}")
-    columns = (
-        BarColumn(),
-        TaskProgressColumn(),
-        told,
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, speed_estimate_period=SPEED_OVER_S
-    ) as bar:
-        task = bar.add_task("", total=total, pieces=f"0/{count:,} {unit}")
-        done = 0
-
-        def advance(size: float, name: str) -> None:
-            nonlocal done
-            done += 1
-            bar.update(task, advance=size, pieces=f"{done:,}/{count:,} {unit}, {name}")
-
-        yield advance
 
 
 # ---------------------------------------------------------------- files that a command writes

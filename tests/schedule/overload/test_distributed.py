@@ -17,10 +17,9 @@ from headway.schedule.overload.admission_over_nodes import (
     NodePath,
     Stage,
     check_paths,
-    draw_jobs,
-    node_jobs,
 )
 from headway.schedule.overload.simulate import in_order
+from headway_studies.beyond.across_nodes import draw_jobs, node_jobs
 
 NODES = ("n1", "n2", "n3")
 DURATION = 400 * MS

@@ -16,7 +16,7 @@ import numpy as np
 from headway.drive.encounters import STOPPING_TIME
 from headway.model.quantities import MILLISECOND
 from headway.report.charts import BarChart, Grid, LineChart, Picture, Point, Series
-from headway.sources.comma2k19 import load_segment
+from headway_studies.beyond.comma2k19 import load_segment
 from headway_studies.beyond.recorded_positions import CARRIED, FUSED, HELD, error_lines, thinned
 from headway_studies.beyond.recorded_segment import (
     CLOSING,

@@ -22,8 +22,8 @@ from headway.model.operators import Parameter
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.schema import schema
 from headway.model.user_operator import OperatorContext, Row
-from headway.sources.comma2k19 import Gnss, Segment, Times
-from headway.sources.geodesy import Array
+from headway_studies.beyond.comma2k19 import Gnss, Segment, Times
+from headway_studies.beyond.geodesy import Array
 
 TIMEOUT = 10_000
 """of the operator (microseconds)"""

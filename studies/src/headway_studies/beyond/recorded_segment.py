@@ -38,9 +38,9 @@ from headway.model.query import Source
 from headway.model.schema import Schema
 from headway.model.user_operator import Row
 from headway.sources.can_log import ARRAYS, needed
-from headway.sources.comma2k19 import load_radar, load_segment, packed_in
 from headway.sources.parquet_file import StreamWriter
 from headway.sources.recordings import read_recording
+from headway_studies.beyond.comma2k19 import load_radar, load_segment, packed_in
 
 SEGMENT_VARIABLE = "HEADWAY_COMMA2K19"
 CAN_LOG = "processed_log/CAN/raw_can"

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.errors import FileError, Problem
-from headway.sources.geodesy import Array, east_north_up, ecef_to_local, geodetic_to_ecef
+from headway_studies.beyond.geodesy import Array, east_north_up, ecef_to_local, geodetic_to_ecef
 
 Times = NDArray[np.int64]
 
