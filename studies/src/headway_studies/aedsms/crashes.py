@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from headway.drive.collision_warning import RADIO, Setting
 from headway.drive.encounters import STOPPING_TIME, Risks, impacts_on
 from headway.drive.trial_results import measure
-from headway.report.charts import BoxPlot, Grid, LineChart, Point, Series, box
+from headway.report.charts import LineChart, Point, Series
 from headway.world.drive_recording import DriveRecording
 from headway_studies.aedsms.collision_drives import (
     LEAST_RATE,
@@ -32,6 +32,7 @@ from headway_studies.aedsms.collision_drives import (
 )
 from headway_studies.row_reading import flag, number, same_scale, sample, values, where, whole
 from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, stated
+from headway_studies.study_charts import BoxPlot, Grid, box
 
 # ----------------------------------------------------------------
 # How often the cars on collision course are reported by V2V while there is still time to stop.

@@ -21,7 +21,7 @@ from math import sqrt
 import numpy as np
 
 from headway.model.taskgraph import TaskGraph
-from headway.report.charts import BarChart, LineChart, Point, Series
+from headway.report.charts import LineChart, Point, Series
 from headway.schedule.static import Instance
 from headway.schedule.static.orders import by_priority, failure_of, priorities_a, priorities_b
 from headway.schedule.static.ranks import Ranks
@@ -38,6 +38,7 @@ from headway_studies.row_reading import (
     whole,
 )
 from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, stated
+from headway_studies.study_charts import BarChart
 
 GRAPHS = 1000
 TASKS = (10, 20, 30, 40, 50)

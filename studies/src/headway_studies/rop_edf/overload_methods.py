@@ -29,7 +29,6 @@ from headway.model.taskset import (
     TaskKind,
     TaskSet,
 )
-from headway.report.charts import BarChart, Grid
 from headway.schedule.online import overload_policy_named
 from headway.schedule.online.reservation import ReservationPolicy
 from headway.schedule.overload import Release, draw_releases, simulate
@@ -37,6 +36,7 @@ from headway.schedule.overload.simulate import in_order
 from headway_studies.rop_edf.task_set_rows import OVERLOAD_POLICY_NAMES, NotedErEdf
 from headway_studies.row_reading import blocks, text, where, whole
 from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, stated
+from headway_studies.study_charts import BarChart, Grid
 
 QUESTIONS = {
     "below": "hard guarantee below overload",
