@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from headway.errors import FileError, HeadwayError, InputError, Place, Problem
+from headway.errors import FileError, HeadwayError, InputError, Place
 from headway.report.svg import plain
 
 # Every command passes through here, `--help` too: what draws tables and bars is imported by the
@@ -222,11 +222,9 @@ def write_bytes(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(
-            Problem(
-                f"cannot write here: {reason}",
-                place=Place(str(folder)),
-                want="name a folder that can be written to",
-            )
+            f"cannot write here: {reason}",
+            place=Place(str(folder)),
+            want="name a folder that can be written to",
         ) from None
     return written
 

@@ -76,11 +76,9 @@ def example(name: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise FileError(
-        Problem(
-            "the collision-warning example is not installed",
-            place=Place(str(package / "examples" / NAME / name)),
-            want="install Headway from a wheel or a source tree, or name query and vehicle",
-        )
+        "the collision-warning example is not installed",
+        place=Place(str(package / "examples" / NAME / name)),
+        want="install Headway from a wheel or a source tree, or name query and vehicle",
     )
 
 

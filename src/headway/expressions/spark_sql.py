@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headway.errors import Problem, UnsupportedError
+from headway.errors import UnsupportedError
 from headway.model.expression_tree import (
     AggregateCall,
     Arithmetic,
@@ -92,7 +92,7 @@ class _Renderer:
             case PythonValue():
                 if self._python is None:
                     raise UnsupportedError(
-                        Problem(f"the Python function {node.function} cannot be written as SQL")
+                        f"the Python function {node.function} cannot be written as SQL"
                     )
                 return self._python(node)
 

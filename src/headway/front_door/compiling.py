@@ -147,7 +147,7 @@ def _query(given: object) -> tuple[LoadedQuery | None, Query]:
         given = given.build()
     if not isinstance(given, Query):
         want = "a Query, a QueryBuilder, what load_query gives, or the path of a YAML file"
-        raise QueryError(Problem("this is no query", got=type(given).__name__, want=want))
+        raise QueryError("this is no query", got=type(given).__name__, want=want)
     return None, given
 
 
@@ -160,7 +160,7 @@ def _vehicle(given: object) -> tuple[LoadedVehicle | None, Vehicle | None]:
         given = given.build()
     if not isinstance(given, Vehicle | None):
         want = "a Vehicle, a VehicleBuilder, what load_vehicle gives, or the path of a YAML file"
-        raise VehicleError(Problem("this is no vehicle", got=type(given).__name__, want=want))
+        raise VehicleError("this is no vehicle", got=type(given).__name__, want=want)
     return None, given
 
 
@@ -182,11 +182,9 @@ def placed_by_schedule(query: Query, plan: Plan, name: str) -> Plan:
     result = algorithm.run(Instance(graph, network), ExactAlpha())
     if result.schedule is None:
         raise PlacementError(
-            Problem(
-                f"{algorithm.name} has no schedule",
-                got=str(result.failure),
-                want=f"use --placement {FAMILY}, which cannot fail",
-            )
+            f"{algorithm.name} has no schedule",
+            got=str(result.failure),
+            want=f"use --placement {FAMILY}, which cannot fail",
         )
     placed = compile_query(query, pinned(plan.vehicle, plan, result.schedule))
     operators = {operator.name for operator in placed.query.operators}

@@ -102,7 +102,7 @@ def run(
         raise InputError(Problem("spark= is a session for engine='spark'", want="leave it out"))
     if _has_spark_frames(data):
         want = "leave out engine=, or give toArrow() of them"
-        raise DataError(Problem("Spark DataFrames run on Spark", at="data", want=want))
+        raise DataError("Spark DataFrames run on Spark", at="data", want=want)
     prepared = runnable(compiled.plan, zero_cost=zero_cost)
     return _run_in_vehicle(prepared, data, options, sinks or {}, compiled)
 
@@ -157,7 +157,7 @@ def _recorded(data: object, sources: tuple[Source, ...]) -> _Replayed:
         return _Folder(folder, sources, scan_recording(folder, sources))
     if not isinstance(data, Mapping):
         want = "a folder, or a mapping from each source to its table"
-        raise DataError(Problem("this is no data", at="data", got=type(data).__name__, want=want))
+        raise DataError("this is no data", at="data", got=type(data).__name__, want=want)
     return in_memory(data, sources)
 
 

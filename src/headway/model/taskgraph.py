@@ -128,7 +128,7 @@ def check_task_graph(graph: TaskGraph) -> None:
     """Raises the named error of the first kind of fault, with every problem of that kind."""
     names = [task.name for task in graph.tasks]
     if not names:
-        raise GraphError(Problem("the graph has no tasks", at=graph.name, want="give at least one"))
+        raise GraphError("the graph has no tasks", at=graph.name, want="give at least one")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise GraphError(Problem("this task is given twice", at=f"tasks.{name}") for name in twice)
@@ -141,12 +141,10 @@ def check_task_graph(graph: TaskGraph) -> None:
     circle = _circle(graph)
     if circle:
         raise CycleError(
-            Problem(
-                "tasks wait for each other in a circle",
-                at="edges",
-                got=" -> ".join(circle),
-                want="take one of these edges away",
-            )
+            "tasks wait for each other in a circle",
+            at="edges",
+            got=" -> ".join(circle),
+            want="take one of these edges away",
         )
 
 

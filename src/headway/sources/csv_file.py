@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from headway.errors import DataError, Place, Problem
+from headway.errors import DataError, Place
 from headway.expressions.kernels import f32
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.sources.source_records import (
@@ -61,11 +61,9 @@ def _records(
     for line, cells in lines:
         if len(cells) != len(header):
             raise DataError(
-                Problem(
-                    "a line has another number of cells than the header",
-                    place=Place(str(path), line),
-                    got=f"{len(cells)} cells for {len(header)} columns",
-                )
+                "a line has another number of cells than the header",
+                place=Place(str(path), line),
+                got=f"{len(cells)} cells for {len(header)} columns",
             )
         values: list[Any] = []
         for field, place, parse in columns:

@@ -82,7 +82,7 @@ def in_memory(data: Mapping[str, ArrowStream | Rows], sources: Sequence[Source])
         records[source.name] = found
     streams = ((name, place_of(name), found) for name, found in records.items())
     got = f"only empty tables: {', '.join(records)}"
-    nothing = DataError(Problem("there is nothing to run", at="data", got=got))
+    nothing = DataError("there is nothing to run", at="data", got=got)
     return InMemory(tuple(sources), records, count_records(streams, nothing))
 
 
@@ -118,9 +118,7 @@ def read_given(where: str, given: object, schema: Schema) -> Iterator[Record]:
     if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
         return _read_rows(where, list(given), schema)
     raise DataError(
-        Problem(
-            "this is no table", place=Place(where), got=type(given).__name__, want=f"give {FORMS}"
-        )
+        "this is no table", place=Place(where), got=type(given).__name__, want=f"give {FORMS}"
     )
 
 
@@ -129,11 +127,9 @@ def _read_table(where: str, given: object, schema: Schema) -> Iterator[Record]:
         table = pa.table(given)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(
-            Problem(
-                f"cannot be made an Arrow table: {': '.join(map(str, error.args))}",
-                place=Place(where),
-                want="give every column one type",
-            )
+            f"cannot be made an Arrow table: {': '.join(map(str, error.args))}",
+            place=Place(where),
+            want="give every column one type",
         ) from None
     there = {column.name: column.type for column in table.schema}
     fields = wanted_fields(where, schema, there)
@@ -171,20 +167,16 @@ def _read_rows(where: str, rows: list[Any], schema: Schema) -> Iterator[Record]:
         elif isinstance(row, Sequence) and not isinstance(row, str | bytes):
             if len(row) != len(names):
                 raise DataError(
-                    Problem(
-                        "a row has another number of values than its source has columns",
-                        place=Place(where, number),
-                        got=f"{len(row)} values",
-                        want=f"want ({', '.join(names)})",
-                    )
+                    "a row has another number of values than its source has columns",
+                    place=Place(where, number),
+                    got=f"{len(row)} values",
+                    want=f"want ({', '.join(names)})",
                 )
             line = dict(zip(names, map(_plain, row), strict=True))
         else:
             want = "a mapping, or a tuple of the timestamp and the fields"
             got = type(row).__name__
-            raise DataError(
-                Problem("this is no row", place=Place(where, number), got=got, want=want)
-            )
+            raise DataError("this is no row", place=Place(where, number), got=got, want=want)
         there |= dict.fromkeys(line)
         lines.append((number, line))
     if not lines:

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from headway.errors import DataError, Place, Problem
+from headway.errors import DataError, Place
 from headway.expressions.kernels import f32
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.sources.source_records import (
@@ -66,7 +66,7 @@ class JsonLinesFormat(RecordingFormat):
             return self.cells(line)
         except ValueError as error:
             place = Place(str(path), number)
-            raise DataError(Problem(f"not a line of its format: {error}", place=place)) from None
+            raise DataError(f"not a line of its format: {error}", place=place) from None
 
 
 def _parsed(path: Path, number: int, text: str) -> dict[str, Any]:
@@ -74,12 +74,12 @@ def _parsed(path: Path, number: int, text: str) -> dict[str, Any]:
         value = json.loads(text.rstrip())
     except json.JSONDecodeError as error:
         place = Place(str(path), number, error.colno)
-        raise DataError(Problem(f"not JSON: {error.msg}", place=place)) from None
+        raise DataError(f"not JSON: {error.msg}", place=place) from None
     except (RecursionError, ValueError):  # nested too deeply, a number of thousands of digits
-        raise DataError(Problem("not readable JSON", place=Place(str(path), number))) from None
+        raise DataError("not readable JSON", place=Place(str(path), number)) from None
     if not isinstance(value, dict):
         what = "a line must be a JSON object"
-        raise DataError(Problem(what, place=Place(str(path), number), got=f"{text.strip():.80}"))
+        raise DataError(what, place=Place(str(path), number), got=f"{text.strip():.80}")
     return value
 
 

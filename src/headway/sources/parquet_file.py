@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headway.errors import DataError, Place, Problem
+from headway.errors import DataError, Place
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.model.user_operator import Row
 from headway.sources.source_records import (
@@ -191,12 +191,10 @@ class StreamWriter:
             return pa.array(values, ARROW_TYPES[field.type])
         except (pa.ArrowException, OverflowError, UnicodeError) as error:
             raise DataError(
-                Problem(
-                    f"a value is not of its column's type: {error}",
-                    place=Place(str(self._path)),
-                    at=field.name,
-                    want=f"want {field.describe()}",
-                )
+                f"a value is not of its column's type: {error}",
+                place=Place(str(self._path)),
+                at=field.name,
+                want=f"want {field.describe()}",
             ) from None
 
     def close(self) -> None:

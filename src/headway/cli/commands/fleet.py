@@ -177,11 +177,9 @@ def _beside(query: Path) -> Path:
     recording = query.parent / "recording"
     if not recording.is_dir():
         raise FileError(
-            Problem(
-                "there is no recording beside the query",
-                place=Place(str(recording)),
-                want="name one with --input",
-            )
+            "there is no recording beside the query",
+            place=Place(str(recording)),
+            want="name one with --input",
         )
     return recording
 

@@ -130,7 +130,7 @@ def _with_deadlines(graph: TaskGraph, plan: Plan) -> TaskGraph:
 
 
 def _wrong(path: Path, what: str, want: str) -> FileError:
-    return FileError(Problem(what, place=Place(str(path), 1, 1), want=want))
+    return FileError(what, place=Place(str(path), 1, 1), want=want)
 
 
 # ---------------------------------------------------------------- the command

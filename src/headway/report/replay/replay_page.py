@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.report.html import escaped, page
 from headway.report.replay.replay_data import (
     SENSORS,
@@ -56,7 +56,7 @@ class ColumnStore:
         steps = np.rint(np.where(absent, 0.0, flat) / step)
         if steps.size and np.abs(steps).max() > LARGEST:
             got, want = f"{np.abs(flat[~absent]).max():g}", f"at most {LARGEST * step:g} fits"
-            raise DataError(Problem("a number is too large for a replay", got=got, want=want))
+            raise DataError("a number is too large for a replay", got=got, want=want)
         whole = np.where(absent, ABSENT, steps).astype(np.int64)
         part = _planes(whole)
         told = {"at": self._size, "count": len(flat), "step": step}

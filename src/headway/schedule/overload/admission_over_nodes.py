@@ -20,7 +20,7 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.errors import Problem, TaskSetError
+from headway.errors import TaskSetError
 from headway.model.taskset import FULL, TaskKind, percent
 
 
@@ -73,17 +73,15 @@ def check_paths(paths: Sequence[NodePath], overhead: int = 0) -> dict[str, int]:
             if path.hard:
                 if stage.window > path.gap:
                     what = "a hard path's window is longer than its gap"
-                    raise TaskSetError(Problem(what, at=f"paths.{path.name}.{stage.node}"))
+                    raise TaskSetError(what, at=f"paths.{path.name}.{stage.node}")
                 here[path.name] = here.get(path.name, 0) + stage.peak
     for node, paths_here in needed.items():
         if sum(paths_here.values()) > FULL - overhead:
             raise TaskSetError(
-                Problem(
-                    f"hard paths need {percent(sum(paths_here.values()))} of {node!r}",
-                    at=f"nodes.{node}",
-                    got=", ".join(f"{name} {percent(peak)}" for name, peak in paths_here.items()),
-                    want=f"at most {percent(FULL - overhead)} (1 − α)",
-                )
+                f"hard paths need {percent(sum(paths_here.values()))} of {node!r}",
+                at=f"nodes.{node}",
+                got=", ".join(f"{name} {percent(peak)}" for name, peak in paths_here.items()),
+                want=f"at most {percent(FULL - overhead)} (1 − α)",
             )
     return {node: FULL - overhead - sum(here.values()) for node, here in needed.items()}
 

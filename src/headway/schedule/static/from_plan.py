@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from headway.errors import GraphError, Problem
+from headway.errors import GraphError
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.quantities import SECOND
@@ -34,11 +34,9 @@ def graph_of_plan(plan: Plan) -> tuple[TaskGraph, ProcessorNetwork]:
     operators does not matter, except for the sources."""
     if plan.verdict is None:
         raise GraphError(
-            Problem(
-                "this plan was compiled without a vehicle",
-                at=plan.query.name,
-                want="compile the query for a vehicle: a schedule needs nodes and costs",
-            )
+            "this plan was compiled without a vehicle",
+            at=plan.query.name,
+            want="compile the query for a vehicle: a schedule needs nodes and costs",
         )
     query, vehicle, schemas = plan.query, plan.vehicle, dict(plan.schemas)
     graph = graph_of(query)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, lcm
 
-from headway.errors import GraphError, Problem
+from headway.errors import GraphError
 from headway.model.quantities import exact
 from headway.model.task_memory import Memory
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
@@ -64,12 +64,10 @@ def periods_of(graph: TaskGraph) -> dict[str, Fraction]:
         period = graph.period if own is None else own
         if period is None or exact(period) <= 0:
             raise PeriodError(
-                Problem(
-                    "no period above 0",
-                    at=f"tasks.{name}",
-                    got="none" if period is None else str(period),
-                    want="give the task or the graph a period",
-                )
+                "no period above 0",
+                at=f"tasks.{name}",
+                got="none" if period is None else str(period),
+                want="give the task or the graph a period",
             )
         found[name] = exact(period)
     return found
@@ -86,11 +84,9 @@ def unroll(graph: TaskGraph, memories: Mapping[str, Memory] | None = None) -> Un
     counts = {name: int(hyperperiod / period) for name, period in periods.items()}
     if (total := sum(counts.values())) > MOST_EXECUTIONS:
         raise PeriodError(
-            Problem(
-                f"{total} executions until the periods meet again, after {float(hyperperiod):g}",
-                at="tasks",
-                want=f"choose periods with a common multiple; at most {MOST_EXECUTIONS} executions",
-            )
+            f"{total} executions until the periods meet again, after {float(hyperperiod):g}",
+            at="tasks",
+            want=f"choose periods with a common multiple; at most {MOST_EXECUTIONS} executions",
         )
     executions = {
         (task.name, number): Execution(

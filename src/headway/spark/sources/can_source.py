@@ -102,7 +102,7 @@ def _number(name: str, text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise DataError(
-            Problem(f"the option {name!r} is wrong", got=repr(text), want="want a whole number")
+            f"the option {name!r} is wrong", got=repr(text), want="want a whole number"
         ) from None
 
 

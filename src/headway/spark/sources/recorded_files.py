@@ -74,14 +74,12 @@ def _folder(folder: Path, source: Source, streaming: bool) -> Files:
     known = sorted(there.intersection(suffixes()))
     if len(known) > 1 or (not known and not streaming):
         raise FileError(
-            Problem(
-                f"files of several kinds for source {source.name!r}"
-                if known
-                else f"no files for source {source.name!r}",
-                place=Place(str(folder)),
-                got=", ".join(sorted(there)) or "an empty folder",
-                want=f"files of one kind of {', '.join(suffixes())}",
-            )
+            f"files of several kinds for source {source.name!r}"
+            if known
+            else f"no files for source {source.name!r}",
+            place=Place(str(folder)),
+            got=", ".join(sorted(there)) or "an empty folder",
+            want=f"files of one kind of {', '.join(suffixes())}",
         )
     suffix = known[0] if known else PARQUET
     return Files(source, folder, f"*{suffix}", suffix)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.fusion.operator import SINGLE_OBJECT
 from headway.fusion.own_vehicle import OwnVehicleFusion
 from headway.fusion.state import FilterState
@@ -192,11 +192,9 @@ def with_fusion(segment: Segment, name: str, states: list[FilterState | None]) -
     kept = [state for state in states[points] if state is not None]
     if len(kept) != len(states[points]):
         raise DataError(
-            Problem(
-                f"{name}: {len(states[points]) - len(kept)} points of the reference trajectory "
-                "have no estimate",
-                want="take a drive whose GNSS has no gaps of a second",
-            )
+            f"{name}: {len(states[points]) - len(kept)} points of the reference trajectory "
+            "have no estimate",
+            want="take a drive whose GNSS has no gaps of a second",
         )
     position = np.array([(state.x, state.y) for state in kept])
     return errors_of(segment, name, segment.reference.times[points], position)

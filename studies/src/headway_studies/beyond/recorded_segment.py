@@ -171,7 +171,7 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FileError(Problem(f"cannot be read: {reason}", place=Place(str(path)))) from None
+        raise FileError(f"cannot be read: {reason}", place=Place(str(path))) from None
 
 
 # ----------------------------------------------------------------
@@ -250,12 +250,9 @@ def _check_tracks(folder: Path, found: Sequence[Arrival], sources: Sequence[Sour
     missing = sorted({int(track) for track in load_radar(folder).track} - decoded)
     if missing:
         raise DataError(
-            Problem(
-                f"{len(missing)} of the radar's tracks cannot be decoded, the first is "
-                f"{missing[0]:#x}",
-                place=Place(str(dbc_of(folder))),
-                want="take the whole toyota_adas.dbc, and a drive of a Toyota RAV4",
-            )
+            f"{len(missing)} of the radar's tracks cannot be decoded, the first is {missing[0]:#x}",
+            place=Place(str(dbc_of(folder))),
+            want="take the whole toyota_adas.dbc, and a drive of a Toyota RAV4",
         )
 
 
@@ -329,11 +326,9 @@ def radar_alone(segment_folder: Path) -> CarAhead:
 def _car_ahead(found: Sequence[tuple[float, float, float]]) -> CarAhead:
     if len(found) < 2:
         raise DataError(
-            Problem(
-                "there is no car ahead in this recording",
-                got=f"{len(found)} moments with one",
-                want="take a segment with traffic, of a car whose radar the DBC describes",
-            )
+            "there is no car ahead in this recording",
+            got=f"{len(found)} moments with one",
+            want="take a segment with traffic, of a car whose radar the DBC describes",
         )
     time, distance, opening = np.array(found).T
     return CarAhead(time, distance, opening)
@@ -358,7 +353,7 @@ def agreement(one: CarAhead, other: CarAhead) -> Agreement:
     distance = np.abs(one.distance - there.distance)
     both = np.isfinite(distance)
     if not both.any():
-        raise DataError(Problem("the fusion and the radar never see a car ahead at the same time"))
+        raise DataError("the fusion and the radar never see a car ahead at the same time")
     distance, speed = distance[both], np.abs(one.opening - there.opening)[both]
     return Agreement(
         moments=len(one.time),
