@@ -44,8 +44,12 @@ from headway.schedule.static import (
     metrics_of,
 )
 from headway.schedule.static.optimal import Effort, Optimal, OptimalResult
-from headway.schedule.static.periodic import ExitAnswer, answers_once, schedule_periodic
-from headway.schedule.static.periods import has_periods
+from headway.schedule.static.periodic import (
+    ExitAnswer,
+    answers_once,
+    has_periods,
+    schedule_periodic,
+)
 
 # ---------------------------------------------------------------- what is given
 

@@ -14,7 +14,7 @@ from headway.errors import GraphError, Problem
 from headway.model.quantities import exact
 from headway.model.static_network import NoRouteError, ProcessorNetwork, check_network
 from headway.model.taskgraph import Edge, GraphTask, MissingTimeError, TaskGraph, check_task_graph
-from headway.schedule.static.options import Options
+from headway.schedule.static.algorithm import Options
 
 
 class Instance:
