@@ -26,14 +26,7 @@ from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.plan import Plan
 from headway.report.plan.plan_tables import NONE, Table
 from headway.report.tables import run_tables
-from headway.spark.session.spark_session import (
-    PARTITIONS,
-    check_master,
-    is_local,
-    owned_session,
-    parse_options,
-    run_conf,
-)
+from headway.spark.session import spark_session
 from headway.spark.session.spark_submit import ship
 from headway.spark.spark_results import SparkRun
 
@@ -167,7 +160,7 @@ class SparkOptions:
     def sink(self) -> Sink:
         from headway.spark.batch.batch_sinks import Sink
 
-        return Sink(self.format, parse_options(self.options, "--option"))
+        return Sink(self.format, spark_session.parse_options(self.options, "--option"))
 
     @property
     def data(self) -> dict[str, Any]:
@@ -190,10 +183,10 @@ def run_spark(
     prepared = runnable_plan(query, vehicle, zero_cost=True)
     inputs = Inputs.of(
         recording,
-        parse_options(options.topics, "--topic"),
-        parse_options(options.input_options, "--input-option"),
+        spark_session.parse_options(options.topics, "--topic"),
+        spark_session.parse_options(options.input_options, "--input-option"),
     )
-    check_master(options.master)
+    spark_session.check_master(options.master)
     inputs.check(prepared.plan.query, streaming=options.mode is SparkMode.STREAM)
     with prepared.placing():
         check_plan(prepared.plan, options)
@@ -221,15 +214,17 @@ def check_plan(plan: Plan, options: SparkOptions) -> None:
 @contextmanager
 def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
     """A cluster's Pythons get Headway and the user's modules with it."""
-    conf = run_conf(options.policy, parse_options(options.conf, "--conf"))
+    conf = spark_session.run_conf(
+        options.policy, spark_session.parse_options(options.conf, "--conf")
+    )
     say_starting(shown=not options.json)
-    with owned_session(options.master, "headway run", conf) as spark:
-        if is_local(options.master):
+    with spark_session.owned_session(options.master, "headway run", conf) as spark:
+        if spark_session.is_local(options.master):
             yield spark
             return
-        if PARTITIONS not in conf:
+        if spark_session.PARTITIONS not in conf:
             # Spark's 200 would each be a small state to open and close in every micro-batch.
-            spark.conf.set(PARTITIONS, str(2 * spark.sparkContext.defaultParallelism))
+            spark.conf.set(spark_session.PARTITIONS, str(2 * spark.sparkContext.defaultParallelism))
         with TemporaryDirectory(prefix="headway-") as scratch:
             ship(spark, plan, Path(scratch))
             yield spark

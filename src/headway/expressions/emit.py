@@ -13,24 +13,7 @@ from headway.expressions.emit_numbers import Numbers
 from headway.expressions.emit_values import NULL, Value, any_none, literal_code, nulls_of
 from headway.expressions.functions import FUNCTIONS
 from headway.expressions.python_call import python_function
-from headway.model.expression_tree import (
-    AggregateCall,
-    Arithmetic,
-    Call,
-    Case,
-    Cast,
-    Coalesce,
-    ColumnRef,
-    Compare,
-    In,
-    IsNull,
-    Literal,
-    Logic,
-    Negate,
-    Node,
-    Not,
-    PythonValue,
-)
+from headway.model import expression_tree
 
 __all__ = ["Emitter", "Value"]
 
@@ -38,45 +21,45 @@ __all__ = ["Emitter", "Value"]
 class Emitter(Numbers, Conditions):
     """Writes any expression into a body."""
 
-    def _value(self, node: Node) -> Value:
+    def _value(self, node: expression_tree.Node) -> Value:
         match node:
-            case Literal():
+            case expression_tree.Literal():
                 return Value(literal_code(node), atom=True) if node.value is not None else NULL
-            case ColumnRef():
+            case expression_tree.ColumnRef():
                 return self._read(node)
-            case Cast():
+            case expression_tree.Cast():
                 return self._cast(node)
-            case Arithmetic() | Negate():
+            case expression_tree.Arithmetic() | expression_tree.Negate():
                 return self._arithmetic(node)
-            case Compare():
+            case expression_tree.Compare():
                 return self._compare(node)
-            case Logic():
+            case expression_tree.Logic():
                 return self._logic(node)
-            case Not():
+            case expression_tree.Not():
                 operand = self.value(node.operand)
                 return Value(f"(not {operand.code})", operand.nulls)
-            case IsNull():
+            case expression_tree.IsNull():
                 operand = self.value(node.operand)
                 return Value(f"({any_none(operand.nulls)})" if operand.nulls else "False")
-            case In():
+            case expression_tree.In():
                 operand = self.value(node.operand)
                 options = ", ".join(literal_code(option) for option in node.options)
                 return Value(f"({operand.code} in ({options},))", operand.nulls)
-            case Case():
+            case expression_tree.Case():
                 return self._case(node)
-            case Coalesce():
+            case expression_tree.Coalesce():
                 return self._coalesce(node)
-            case Call():
+            case expression_tree.Call():
                 return self._call(node)
-            case AggregateCall():
+            case expression_tree.AggregateCall():
                 assert self._aggregate is not None, "an aggregate outside an aggregate operator"
                 return self._aggregate(node)
-            case PythonValue():
+            case expression_tree.PythonValue():
                 function = self.body.refer("function", python_function(node))
                 arguments = ", ".join(self.name(argument).code for argument in node.arguments)
                 return self._keep(node, f"{function}({arguments})")
 
-    def _case(self, node: Case) -> Value:
+    def _case(self, node: expression_tree.Case) -> Value:
         otherwise = self.value(node.otherwise)
         code, nullable = otherwise.nullable_code, bool(otherwise.nulls)
         for test, chosen in reversed(node.branches):
@@ -85,7 +68,7 @@ class Emitter(Numbers, Conditions):
             code = f"{value.nullable_code} if {self.condition(test)} else {code}"
         return self._keep(node, code, nullable=nullable)
 
-    def _coalesce(self, node: Coalesce) -> Value:
+    def _coalesce(self, node: expression_tree.Coalesce) -> Value:
         values = []
         for operand in node.operands:
             values.append(self.name(operand))
@@ -98,7 +81,7 @@ class Emitter(Numbers, Conditions):
             code = f"{value.code} if {value.code} is not None else {code}"
         return self._keep(node, code, nullable=bool(values[-1].nulls))
 
-    def _call(self, node: Call) -> Value:
+    def _call(self, node: expression_tree.Call) -> Value:
         function = FUNCTIONS[node.function]
         template = function.template(tuple(argument.type for argument in node.arguments))
         if not function.strict:

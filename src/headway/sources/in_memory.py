@@ -25,17 +25,10 @@ import pyarrow as pa
 from headway.errors import DataError, Place, Problem
 from headway.model.query import Source
 from headway.model.schema import ARRIVAL_COLUMN, TIMESTAMP_COLUMN, DataType, Field, Schema
+from headway.sources import source_records
 from headway.sources.jsonl_file import mapping_records
 from headway.sources.parquet_file import ARROW_TYPES, batch_records
 from headway.sources.recordings import Contents, RecordedArrival, count_records, merged
-from headway.sources.source_records import (
-    ARRIVAL_FIELD,
-    VEHICLE_FIELD,
-    Record,
-    microseconds_of,
-    wanted_fields,
-    wrong_types,
-)
 
 FORMS = "a pandas, Polars or Arrow table, or a list of rows"
 
@@ -55,7 +48,7 @@ class InMemory:
     """Every source's records in order of arrival."""
 
     sources: tuple[Source, ...]
-    records: Mapping[str, Sequence[Record]]
+    records: Mapping[str, Sequence[source_records.Record]]
     contents: Contents
 
     def arrivals(self, vehicle: str | None) -> Iterator[RecordedArrival]:
@@ -75,7 +68,7 @@ class InMemory:
 def in_memory(data: Mapping[str, ArrowStream | Rows], sources: Sequence[Source]) -> InMemory:
     """DataError when sources and data do not belong together, or a table is not of its schema."""
     check_names(data, sources)
-    records: dict[str, list[Record]] = {}
+    records: dict[str, list[source_records.Record]] = {}
     for source in sources:
         found = list(read_given(place_of(source.name), data[source.name], source.schema))
         found.sort(key=lambda record: record.arrived_at)
@@ -111,7 +104,7 @@ def place_of(source: str) -> str:
     return f"data[{source!r}]"
 
 
-def read_given(where: str, given: object, schema: Schema) -> Iterator[Record]:
+def read_given(where: str, given: object, schema: Schema) -> Iterator[source_records.Record]:
     """The tuples as they stand; the columns are checked at once."""
     if isinstance(given, ArrowStream | pa.RecordBatch):
         return _read_table(where, given, schema)
@@ -122,7 +115,7 @@ def read_given(where: str, given: object, schema: Schema) -> Iterator[Record]:
     )
 
 
-def _read_table(where: str, given: object, schema: Schema) -> Iterator[Record]:
+def _read_table(where: str, given: object, schema: Schema) -> Iterator[source_records.Record]:
     try:
         table = pa.table(given)
     except (pa.ArrowException, TypeError, ValueError) as error:
@@ -132,9 +125,9 @@ def _read_table(where: str, given: object, schema: Schema) -> Iterator[Record]:
             want="give every column one type",
         ) from None
     there = {column.name: column.type for column in table.schema}
-    fields = wanted_fields(where, schema, there)
+    fields = source_records.wanted_fields(where, schema, there)
     if wrong := [field for field in fields if not _convertible(there[field.name], field.type)]:
-        raise wrong_types(where, wrong, there)
+        raise source_records.wrong_types(where, wrong, there)
     names = [field.name for field in fields]
     return batch_records(where, table.select(names).to_batches(), fields, len(schema.columns))
 
@@ -157,7 +150,7 @@ def _convertible(kind: Any, wanted: DataType) -> bool:
             return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
-def _read_rows(where: str, rows: list[Any], schema: Schema) -> Iterator[Record]:
+def _read_rows(where: str, rows: list[Any], schema: Schema) -> Iterator[source_records.Record]:
     names = [field.name for field in schema.columns]
     lines: list[tuple[int, dict[str, Any]]] = []
     there: dict[str, None] = {}
@@ -181,7 +174,7 @@ def _read_rows(where: str, rows: list[Any], schema: Schema) -> Iterator[Record]:
         lines.append((number, line))
     if not lines:
         return iter(())
-    fields = wanted_fields(where, schema, there)
+    fields = source_records.wanted_fields(where, schema, there)
     if ARRIVAL_COLUMN in there:  # a row that says nothing of it arrives when it is sensed
         for _, line in lines:
             line.setdefault(ARRIVAL_COLUMN, line.get(TIMESTAMP_COLUMN))
@@ -191,7 +184,7 @@ def _read_rows(where: str, rows: list[Any], schema: Schema) -> Iterator[Record]:
 def _plain(value: Any) -> Any:
     """Python's own values of numpy's, microseconds of a ``datetime`` (of pandas', too)."""
     if isinstance(value, datetime):
-        return microseconds_of(value)
+        return source_records.microseconds_of(value)
     return value.item() if type(value).__module__ == "numpy" else value
 
 
@@ -199,7 +192,11 @@ def given_table(given: ArrowStream | Rows, source: Source) -> Any:
     """One source's data as an Arrow table of exactly its schema's types, in order of arrival."""
     found = list(read_given(place_of(source.name), given, source.schema))
     found.sort(key=lambda record: record.arrived_at)
-    fields: list[Field] = [*source.schema.columns, ARRIVAL_FIELD, VEHICLE_FIELD]
+    fields: list[Field] = [
+        *source.schema.columns,
+        source_records.ARRIVAL_FIELD,
+        source_records.VEHICLE_FIELD,
+    ]
     rows = [(*record.row, record.arrived_at, record.vehicle) for record in found]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(fields)
     arrays = [

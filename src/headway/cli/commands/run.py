@@ -11,26 +11,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from headway.cli import terminal
 from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
 from headway.cli.runnable_plan import runnable_plan
-from headway.cli.terminal import (
-    LOCAL,
-    ConfOption,
-    ExitCode,
-    ForceOption,
-    JsonOption,
-    MasterOption,
-    OutputOption,
-    QueryArgument,
-    VehicleOption,
-    heading,
-    progress,
-    sentence,
-    show,
-    table,
-    write,
-    write_problem,
-)
 from headway.engine.clock import KeepingUp
 from headway.engine.engine import Engine, replay
 from headway.engine.output_sinks import OutputSink, sink_named
@@ -197,15 +180,15 @@ def run_vehicle(
         data = _summary(prepared, contents, run, totals)
         text = folder.write_summary(data)
     if prepared.note and run.options.virtual:
-        write_problem(f"note: {prepared.note}")
+        terminal.write_problem(f"note: {prepared.note}")
     if complaint := run.complaint():
-        write_problem(f"warning: {complaint}")
+        terminal.write_problem(f"warning: {complaint}")
     if json:
-        write(text)
+        terminal.write(text)
     else:
-        show(_explained(prepared, data, totals, output))
+        terminal.show(_explained(prepared, data, totals, output))
     if totals.hard_misses or totals.summary.refused:
-        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+        raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))
 
 
 def _run_all(
@@ -223,7 +206,7 @@ def _run_all(
     writer = RunWriter(folder, plan, named=contents.named, traced=traced, sink=run.sink)
     perfetto = PerfettoTrace(plan, contents.begin * MICROSECOND) if traced else None
     try:
-        with progress(contents.count, shown=shown) as advance:
+        with terminal.progress(contents.count, shown=shown) as advance:
             for one in replay(plan, recording, contents, lambda: run.make(prepared), advance):
                 totals.add(one)
                 writer.add(one)
@@ -258,11 +241,13 @@ def _explained(
     prepared: RunnablePlan, data: dict[str, Any], totals: Totals, output: Path
 ) -> Iterator[RenderableType]:
     name, on = prepared.plan.query.name, prepared.plan.vehicle.name
-    yield heading(f"{name} on {on}, {data['policy']}, {data['clock']} time, {data['costs']} costs")
+    yield terminal.heading(
+        f"{name} on {on}, {data['policy']}, {data['clock']} time, {data['costs']} costs"
+    )
     summary = totals.summary
-    yield table(run_tables.outputs(summary.outputs))
-    yield table(run_tables.counts(totals.by_vehicle, summary))
-    yield sentence(run_tables.verdict(summary))
+    yield terminal.table(run_tables.outputs(summary.outputs))
+    yield terminal.table(run_tables.counts(totals.by_vehicle, summary))
+    yield terminal.sentence(run_tables.verdict(summary))
     yield f"wrote {output}"
 
 
@@ -271,7 +256,7 @@ def _explained(
 
 def run(
     context: typer.Context,
-    query: QueryArgument,
+    query: terminal.QueryArgument,
     input: Annotated[
         str,
         typer.Option(
@@ -279,11 +264,11 @@ def run(
             help="the recording: a Parquet, CSV, JSONL or CAN file per source; Spark: or Kafka",
         ),
     ],
-    output: OutputOption,
+    output: terminal.OutputOption,
     engine: Annotated[
         EngineName, typer.Option(help="what runs it: Spark, or the engine of the car")
     ] = EngineName.SPARK,
-    vehicle: VehicleOption = None,
+    vehicle: terminal.VehicleOption = None,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -291,14 +276,14 @@ def run(
             help="Spark: edf (default) or fifo; vehicle: see `headway policies` (default s-edf)",
         ),
     ] = None,
-    force: ForceOption = False,
-    json: JsonOption = False,
+    force: terminal.ForceOption = False,
+    json: terminal.JsonOption = False,
     mode: Annotated[
         SparkMode,
         typer.Option(help="Spark: all of a recording at once, or live"),
     ] = SparkMode.BATCH,
-    master: MasterOption = LOCAL,
-    conf: ConfOption = None,
+    master: terminal.MasterOption = terminal.LOCAL,
+    conf: terminal.ConfOption = None,
     topic: Annotated[
         list[str] | None,
         typer.Option(metavar="SOURCE=TOPIC", help="Spark, Kafka: not the topic of its name"),

@@ -12,9 +12,15 @@ import pyarrow as pa
 from headway.errors import InputError, Problem
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskSet
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload import Happening, Release, TrialRecord, draw_releases, simulate
 from headway.schedule.overload.admission_over_nodes import Admission, NodePath
-from headway.schedule.overload.simulate import release_order
+from headway.schedule.overload.simulate import (
+    Happening,
+    Release,
+    TrialRecord,
+    draw_releases,
+    release_order,
+    simulate,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,13 +17,12 @@ from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.report.charts import LineChart, Point, Series
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload import simulate
 from headway.schedule.overload.admission_over_nodes import (
     Admission,
     NodePath,
     Stage,
 )
-from headway.schedule.overload.simulate import in_order
+from headway.schedule.overload.simulate import in_order, simulate
 from headway_studies.row_reading import Sample, blocks, grouped, number, sample, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
 
