@@ -16,6 +16,22 @@ from headway.errors import GraphError, Problem
 from headway.model.quantities import Number, exact
 
 
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """What a task keeps from one execution to the next: operator state and windows, the future work
+    of HVLB_CC (section 7).
+
+    ``pinned`` keeps all executions of the task on one processor, so that its state never
+    moves; otherwise ``state`` is the volume that moves when the next execution runs elsewhere.
+
+    ``window`` makes an execution wait for all inputs released within that time before its own
+    release; without one it reads the latest of each input only."""
+
+    state: Number = 0
+    pinned: bool = False
+    window: Number | None = None
+
+
 class CycleError(GraphError):
     """Tasks of a graph wait for each other in a circle."""
 

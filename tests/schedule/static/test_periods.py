@@ -10,8 +10,7 @@ import pytest
 
 from headway.files.load_graphs import load_graph, load_network
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
-from headway.model.task_memory import Memory
-from headway.model.taskgraph import Edge, GraphTask, TaskGraph
+from headway.model.taskgraph import Edge, GraphTask, Memory, TaskGraph
 from headway.schedule.static import StaticResult, schedule, violations
 from headway.schedule.static.periodic import (
     PeriodError,

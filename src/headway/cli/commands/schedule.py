@@ -21,8 +21,7 @@ from headway.files.yaml_tree import read_text
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.static_network import ProcessorNetwork
-from headway.model.task_memory import Memory
-from headway.model.taskgraph import TaskGraph
+from headway.model.taskgraph import Memory, TaskGraph
 from headway.report.gantt import gantt_html, gantt_svg, time_text
 from headway.report.plan.plan_tables import sign
 from headway.report.tables.schedule_tables import (

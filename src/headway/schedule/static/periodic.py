@@ -18,8 +18,7 @@ from math import gcd, lcm
 from headway.errors import GraphError
 from headway.model.quantities import exact
 from headway.model.static_network import Schedule
-from headway.model.task_memory import Memory
-from headway.model.taskgraph import Edge, GraphTask, TaskGraph
+from headway.model.taskgraph import Edge, GraphTask, Memory, TaskGraph
 from headway.schedule.static.algorithm import StaticResult
 
 MOST_EXECUTIONS = 20_000

@@ -40,7 +40,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 from pyspark.sql.types import StringType, StructField, StructType
 
-from headway.compiler.meaning import on_one_node
+from headway.compiler.node_queries import on_one_node
 from headway.engine.jobs import NEVER
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.stepwise import StepResult, Stepwise
