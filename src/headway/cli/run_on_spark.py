@@ -21,7 +21,7 @@ from rich.text import Text
 from headway.cli.runnable_plan import runnable_plan
 from headway.cli.terminal import ExitCode, heading, sentence, show, table, write
 from headway.engine.run_folder import RunFolder, write_summary
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.plan import Plan
 from headway.report.plan.plan_tables import NONE, Table
@@ -142,9 +142,7 @@ class SparkOptions:
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
             got, known = self.policy, " and ".join(POLICIES)
-            raise InputError(
-                Problem(f"there is no policy {got!r} on Spark", want=f"there are {known}")
-            )
+            raise InputError(f"there is no policy {got!r} on Spark", want=f"there are {known}")
         of_stream = {
             "--checkpoint": self.checkpoint is not None,
             "--available-now": self.available_now,

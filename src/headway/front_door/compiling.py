@@ -198,7 +198,7 @@ def reservations_of(plan: Plan, policy: str) -> list[str]:
     name = overload_policy_named(policy).name
     if name not in KNOWN:
         want = f"choose {' or '.join(KNOWN)}"
-        raise InputError(Problem(f"{policy!r} gives no guarantee to speak of", want=want))
+        raise InputError(f"{policy!r} gives no guarantee to speak of", want=want)
     lines = []
     sets = task_sets_of(plan)
     check_nodes(sets)

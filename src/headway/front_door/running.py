@@ -18,7 +18,7 @@ from headway.engine.operators.operator_base import DropKind
 from headway.engine.result_tables import output_table, side_table, trace_table
 from headway.engine.results import OutputTuple, RunResult, Totals, VehicleRun
 from headway.engine.wall_engine import WallEngine
-from headway.errors import DataError, InputError, Problem
+from headway.errors import DataError, InputError
 from headway.front_door.compiling import CompiledQuery, QueryGiven, VehicleGiven, compile
 from headway.front_door.query_result import QueryResult, Tables
 from headway.front_door.runnable_plan import RunnablePlan, load_plan, runnable
@@ -94,12 +94,10 @@ def run(
         return _run_on_spark(compiled, data, spark)
     if chosen != "vehicle":
         raise InputError(
-            Problem(
-                "there is no such engine", at="engine", got=repr(chosen), want="vehicle or spark"
-            )
+            "there is no such engine", at="engine", got=repr(chosen), want="vehicle or spark"
         )
     if spark is not None:
-        raise InputError(Problem("spark= is a session for engine='spark'", want="leave it out"))
+        raise InputError("spark= is a session for engine='spark'", want="leave it out")
     if _has_spark_frames(data):
         want = "leave out engine=, or give toArrow() of them"
         raise DataError("Spark DataFrames run on Spark", at="data", want=want)
@@ -116,7 +114,7 @@ def _compiled(given: PlanGiven, vehicle: VehicleGiven | None) -> CompiledQuery:
         return compile(given, vehicle)
     if vehicle is not None:
         want = "leave out vehicle=, or give the query instead of the plan"
-        raise InputError(Problem("a plan is for a vehicle already", at="vehicle", want=want))
+        raise InputError("a plan is for a vehicle already", at="vehicle", want=want)
     return given
 
 
@@ -172,7 +170,7 @@ def _run_in_vehicle(
     outputs = [output.name for output in plan.query.outputs]
     if unknown := [name for name in sinks if name not in outputs]:
         want = f"the outputs are {', '.join(outputs)}"
-        raise InputError(Problem(f"there is no output {unknown[0]!r}", at="sinks", want=want))
+        raise InputError(f"there is no output {unknown[0]!r}", at="sinks", want=want)
     with compiled.placing():
         _engine(prepared, options, sinks)  # what cannot be opened is found before anything is read
     recorded = _recorded(data, plan.query.sources)
@@ -293,8 +291,5 @@ def _refuse_on_spark(
     for name, given in used.items():
         if given:
             raise InputError(
-                Problem(
-                    f"{name}= belongs to engine='vehicle'",
-                    want="leave it out, or choose that engine",
-                )
+                f"{name}= belongs to engine='vehicle'", want="leave it out, or choose that engine"
             )

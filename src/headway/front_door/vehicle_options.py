@@ -8,7 +8,7 @@ from typing import Literal
 from headway.engine.clock import MonotonicClock, WallClock
 from headway.engine.engine import Engine, OutputCallback
 from headway.engine.wall_engine import WallEngine
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.schedule.online import engine_policy_named, policy_named
 
@@ -52,16 +52,14 @@ class VehicleOptions:
         (engine_policy_named if self.virtual else policy_named)(self.policy)
         if isinstance(self.clock, str) and self.clock not in ("virtual", "wall"):
             want = "'virtual', 'wall' or a clock"
-            raise InputError(Problem("there is no such clock", got=repr(self.clock), want=want))
+            raise InputError("there is no such clock", got=repr(self.clock), want=want)
         words = self.words
         if self.virtual and self.speed is not None:
             raise InputError(
                 f"{words.speed} is for {words.wall}; virtual time is as fast as it can be"
             )
         if self.speed is not None and not 0 < self.speed < 1e6:
-            raise InputError(
-                Problem(f"{words.speed} must be more than nothing", got=f"{self.speed}")
-            )
+            raise InputError(f"{words.speed} must be more than nothing", got=f"{self.speed}")
         given = {
             words.zero_cost: self.zero_cost,
             words.batching: self.batching,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headway.errors import EnvironmentMissing, FileError, InputError, Place, Problem
+from headway.errors import EnvironmentMissing, FileError, InputError, Place
 from headway.sources.source_records import unreadable
 from headway.world.traffic import Array, Bounds, Collision, Integers, Motion, Truths
 
@@ -214,11 +214,9 @@ def sumo_traffic(
     """
     if duration < STEP or not 0 <= equipped <= 1:
         raise InputError(
-            Problem(
-                f"duration must be at least {STEP} s, and equipped from 0 to 1",
-                at="sumo",
-                got=f"{duration} and {equipped}",
-            )
+            f"duration must be at least {STEP} s, and equipped from 0 to 1",
+            at="sumo",
+            got=f"{duration} and {equipped}",
         )
     network = read_network(net)
     names, steps = _drive(net, routes, duration, seed)
@@ -228,7 +226,7 @@ def sumo_traffic(
         )
     if own is not None and own not in names:
         raise InputError(
-            Problem("no such car departs", at="own", got=repr(own), want=f"such as {names[0]!r}")
+            "no such car departs", at="own", got=repr(own), want=f"such as {names[0]!r}"
         )
     present = np.isfinite(steps[0]).sum(axis=0)
     column = int(present.argmax()) if own is None else names.index(own)

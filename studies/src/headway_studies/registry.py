@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway_studies.aedsms import (
     aedsms_tasks,
     crashes,
@@ -86,19 +86,15 @@ def brought_studies() -> dict[str, Study]:
         study = entry.load()
         if not isinstance(study, Study):
             raise InputError(
-                Problem(
-                    f"the entry point `{entry.name}` of the group {ENTRY_POINTS} is no study",
-                    got=f"{entry.value}, a {type(study).__name__}",
-                    want="name a headway_studies.study.Study",
-                )
+                f"the entry point `{entry.name}` of the group {ENTRY_POINTS} is no study",
+                got=f"{entry.value}, a {type(study).__name__}",
+                want="name a headway_studies.study.Study",
             )
         if study.name in OURS or study.name in found:
             raise InputError(
-                Problem(
-                    f"there are two studies `{study.name}`",
-                    got=entry.value,
-                    want="give the study of that package another name",
-                )
+                f"there are two studies `{study.name}`",
+                got=entry.value,
+                want="give the study of that package another name",
             )
         found[study.name] = study
     return found
@@ -111,7 +107,5 @@ STUDIES: dict[str, Study] = OURS | brought_studies()
 def study_named(name: str) -> Study:
     """The study; InputError for a name there is none of."""
     if name not in STUDIES:
-        raise InputError(
-            Problem(f"there is no study `{name}`", want=f"choose among {', '.join(STUDIES)}")
-        )
+        raise InputError(f"there is no study `{name}`", want=f"choose among {', '.join(STUDIES)}")
     return STUDIES[name]

@@ -18,7 +18,7 @@ from headway.drive import trial_results
 from headway.drive.collision_warning import Keep, QueryInVehicle, Setting, load_collision_warning
 from headway.drive.trial import run_trial
 from headway.engine.run_folder import RunFolder, summary_text
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.report.replay.drive_replay import replay_of
 from headway.report.replay.replay_page import replay_page
 from headway.report.tables import drive_tables
@@ -45,7 +45,7 @@ def settings_of(policy: str, radio: Radio, shed: str | None, keep: Keep) -> list
     rates = shed_rates(shed, policies)
     if shed is not None and radio is Radio.OFF:
         raise InputError(
-            Problem("--shed is about V2V tuples, and --v2v is off", want="leave out one of them")
+            "--shed is about V2V tuples, and --v2v is off", want="leave out one of them"
         )
     settings = []
     if radio is not Radio.OFF:
@@ -64,12 +64,10 @@ def shed_rates(text: str | None, policies: Sequence[str]) -> dict[str, int]:
     for part in text.split(","):
         name, equals, number = part.strip().rpartition("=")
         if not (number.isascii() and number.isdigit()):
-            raise InputError(Problem("not a number of tuples/s", got=repr(part), want=SHED_FORM))
+            raise InputError("not a number of tuples/s", got=repr(part), want=SHED_FORM)
         if equals and name not in policies:
             known = ", ".join(policies)
-            raise InputError(
-                Problem("a limit for a policy that is not run", got=repr(name), want=known)
-            )
+            raise InputError("a limit for a policy that is not run", got=repr(name), want=known)
         for policy in [name] if equals else policies:
             rates[policy] = int(number)
     return rates
@@ -91,7 +89,7 @@ def world_of(
         given = {"--routes": routes, "--duration": duration}
         for option, value in given.items():
             if value is not None:
-                raise InputError(Problem(f"{option} is for SUMO scenarios", want="add --sumo"))
+                raise InputError(f"{option} is for SUMO scenarios", want="add --sumo")
         return grid_of(cars, seed)
     from headway.world.sumo import sumo_grid, sumo_traffic
 
@@ -99,17 +97,13 @@ def world_of(
     if sumo == SUMO_GRID:
         if routes is not None:
             raise InputError(
-                Problem(
-                    "SUMO's own grid has random trips", want="leave out --routes, or name a net"
-                )
+                "SUMO's own grid has random trips", want="leave out --routes, or name a net"
             )
         return sumo_grid(cars=cars or SUMO_CARS, duration=seconds, seed=seed)
     if cars is not None:
-        raise InputError(Problem("the cars are those of the route file", want="leave out --cars"))
+        raise InputError("the cars are those of the route file", want="leave out --cars")
     if routes is None:
-        raise InputError(
-            Problem("a SUMO network needs its cars", want="name a route file with --routes")
-        )
+        raise InputError("a SUMO network needs its cars", want="name a route file with --routes")
     return sumo_traffic(Path(sumo), routes, duration=seconds, seed=seed)
 
 

@@ -17,7 +17,7 @@ from headway.cli.runnable_plan import runnable_plan
 from headway.drive.collision_warning import check_streams
 from headway.drive.driven_fleet import DrivenFleet, driven_fleet
 from headway.engine.run_folder import RunFolder
-from headway.errors import FileError, InputError, Place, Problem
+from headway.errors import FileError, InputError, Place
 from headway.model.plan import Plan
 from headway.report.run_charts import fleet_charts
 from headway.report.tables import run_tables
@@ -45,12 +45,10 @@ def scenario_fleet(
     """None where no scenario is asked for; InputError for what does not go together."""
     if scenario is None:
         if cars is not None:
-            raise InputError(Problem("--cars is for scenarios", want="add --scenario grid"))
+            raise InputError("--cars is for scenarios", want="add --scenario grid")
         return None
     if recording is not None:
-        raise InputError(
-            Problem("a fleet drives a scenario or a recording", want="leave out one of them")
-        )
+        raise InputError("a fleet drives a scenario or a recording", want="leave out one of them")
     check_streams(plan.query)
     return driven_fleet(plan, grid_of(cars, seed), vehicles)
 

@@ -18,7 +18,7 @@ import typer
 from headway.cli import terminal
 from headway.cli.charts_written import charts_or_note
 from headway.compiler import compile_query
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.files import load_query, load_vehicle, placed
 from headway.files.taskset_file import is_task_set, load_task_set
 from headway.model.quantities import MILLISECOND
@@ -62,13 +62,13 @@ def load_input(path: Path, vehicle: Path | None, policies: Sequence[str]) -> Loa
     guarded = any(overload_policy_named(name).guarded for name in policies)
     if is_task_set(path):
         if vehicle is not None:
-            raise InputError(Problem("a task set needs no --vehicle", want="leave it out"))
+            raise InputError("a task set needs no --vehicle", want="leave it out")
         loaded = load_task_set(path)
         given = LoadInput(loaded.task_set.name, [loaded.task_set], loaded.placed)
     else:
         query = load_query(path)
         if vehicle is None:
-            raise InputError(Problem("a query needs a vehicle", want="name one with --vehicle"))
+            raise InputError("a query needs a vehicle", want="name one with --vehicle")
         on = load_vehicle(vehicle)
         with placed(query, on):
             plan = compile_query(query.query, on.vehicle)
@@ -90,11 +90,11 @@ def parse_loads(text: str) -> list[int]:
     for part in text.split(","):
         match = _RANGE.fullmatch(part.strip())
         if match is None:
-            raise InputError(Problem("not a load in percent", got=repr(text), want=LOAD_FORM))
+            raise InputError("not a load in percent", got=repr(text), want=LOAD_FORM)
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or STEP)
         if not 0 < first <= last <= MOST_LOAD or not step:
             want = f"from low to high, above 0 and at most {MOST_LOAD}: {LOAD_FORM}"
-            raise InputError(Problem("not a load in percent", got=repr(text), want=want))
+            raise InputError("not a load in percent", got=repr(text), want=want)
         loads += range(first, last + 1, step)
     return list(dict.fromkeys(loads))[:MOST_LOADS]
 
@@ -120,7 +120,7 @@ def parse_shown(
     if policy in policies and known and int(load) in loads and int(trial) < trials:
         return Shown(policy, int(load), int(trial))
     want = f"POLICY:LOAD:TRIAL of this test, such as {policies[0]}:{loads[-1]}:0"
-    raise InputError(Problem("there is no such trial", got=repr(text), want=want))
+    raise InputError("there is no such trial", got=repr(text), want=want)
 
 
 # ---------------------------------------------------------------- the trials
@@ -210,7 +210,7 @@ class PathTrials(Trials):
     def __post_init__(self) -> None:
         if not self.given.paths:
             want = "name a query and its vehicle, or leave out --end-to-end"
-            raise InputError(Problem("a task set has no paths over nodes", want=want))
+            raise InputError("a task set has no paths over nodes", want=want)
         load_trials.check_end_to_end_policies(self.policies)
 
     @property

@@ -126,12 +126,10 @@ def refuse_addresses(recording: str) -> None:
     """InputError for an input that only Spark can read."""
     if "://" in recording:
         raise InputError(
-            Problem(
-                "the vehicle engine reads recordings",
-                at="--input",
-                got=recording,
-                want="name a folder, or choose --engine spark",
-            )
+            "the vehicle engine reads recordings",
+            at="--input",
+            got=recording,
+            want="name a folder, or choose --engine spark",
         )
 
 

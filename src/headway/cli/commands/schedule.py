@@ -95,7 +95,7 @@ def static_input(path: Path, network: Path | None) -> StaticInput:
     loaded = load_graph(path)
     if network is None:
         raise InputError(
-            Problem("a task graph needs a network", want="name its file with --network NET.yaml")
+            "a task graph needs a network", want="name its file with --network NET.yaml"
         )
     loaded_network = load_network(network)
     return StaticInput(
@@ -218,7 +218,7 @@ def _algorithm(name: str, seconds: float) -> Algorithm:
         return Optimal(Effort(seconds=seconds))
     if name not in ALGORITHMS:
         known = ", ".join([*ALGORITHMS, Optimal.name])
-        raise InputError(Problem(f"unknown algorithm {name!r}", want=f"choose from {known}"))
+        raise InputError(f"unknown algorithm {name!r}", want=f"choose from {known}")
     return ALGORITHMS[name]
 
 

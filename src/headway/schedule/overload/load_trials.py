@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 import numpy as np
 import pyarrow as pa
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload.admission_over_nodes import Admission, NodePath
@@ -181,7 +181,7 @@ def check_end_to_end_policies(policies: Sequence[str]) -> None:
     for name in policies:
         if name not in END_TO_END_POLICIES:
             want = f"one of {', '.join(END_TO_END_POLICIES)}, or leave out --end-to-end"
-            raise InputError(Problem(f"{name!r} does not admit end to end", want=want))
+            raise InputError(f"{name!r} does not admit end to end", want=want)
 
 
 def draw_path_jobs(

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.extensions import ExtensionObjects
 from headway.model.static_network import ProcessorNetwork
 from headway.model.taskgraph import TaskGraph
@@ -50,7 +50,7 @@ def algorithm_named(name: str) -> Algorithm:
     """An algorithm by its name; InputError lists the names there are."""
     if name not in ALGORITHMS:
         known = ", ".join(ALGORITHMS)
-        raise InputError(Problem(f"unknown algorithm {name!r}", want=f"one of {known}"))
+        raise InputError(f"unknown algorithm {name!r}", want=f"one of {known}")
     return ALGORITHMS[name]
 
 

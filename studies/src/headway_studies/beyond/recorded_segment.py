@@ -127,12 +127,10 @@ def segment_of(wanted: str | None) -> Path:
     found = _digest(folder)
     if found != wanted:
         raise InputError(
-            Problem(
-                "this is not the recorded drive that the run began with",
-                place=Place(str(folder)),
-                got=f"recording {found} instead of {wanted}",
-                want=f"name the same one with {SEGMENT_VARIABLE} everywhere, or begin anew",
-            )
+            "this is not the recorded drive that the run began with",
+            place=Place(str(folder)),
+            got=f"recording {found} instead of {wanted}",
+            want=f"name the same one with {SEGMENT_VARIABLE} everywhere, or begin anew",
         )
     return folder
 
