@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from headway.fusion.state import NORMAL_95
-from headway.sources.comma2k19 import Segment, load_segment
+from headway_studies.beyond.comma2k19 import Segment, load_segment
 from headway_studies.beyond.recorded_positions import (
     arrivals,
     counted,

@@ -15,7 +15,8 @@ import time
 from dataclasses import replace
 
 from headway.compiler.compilation import Compilation
-from headway.compiler.placement import Options, problem_of, solve_placement
+from headway.compiler.placement.placement_problem import problem_of
+from headway.compiler.placement.placement_solver import PlacementOptions, solve_placement
 from headway.model.expression import Sql
 from headway.model.graph import graph_of
 from headway.model.operators import Filter, Input, Map, Operator, Union
@@ -173,7 +174,9 @@ def main() -> None:
         compilation = instance(seed, chosen.ring)
         problem = problem_of(compilation)
         started = time.perf_counter()
-        found = solve_placement(problem, Options(seconds=chosen.seconds, relative_gap=chosen.gap))
+        found = solve_placement(
+            problem, PlacementOptions(seconds=chosen.seconds, relative_gap=chosen.gap)
+        )
         took = time.perf_counter() - started
         print(
             f"seed {seed}: usage {found.usage:.0f} B/s, bound {found.bound:.0f} B/s, "

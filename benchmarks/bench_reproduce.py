@@ -17,9 +17,9 @@ from statistics import median
 
 from pyspark.sql import SparkSession
 
-from headway.spark.batch.independent_work import run_pieces
 from headway.spark.session.spark_session import local_session
 from headway_studies.cell_store import CellStore
+from headway_studies.independent_work import run_pieces
 from headway_studies.registry import STUDIES, study_named
 from headway_studies.run_studies import CellDone, run_here, run_on_spark
 from headway_studies.study import CellWork, works_of

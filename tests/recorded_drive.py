@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headway.sources.comma2k19 import packed_in
+from headway_studies.beyond.comma2k19 import packed_in
 from headway_studies.beyond.recorded_segment import (
     CAN_LOG,
     DBC,

@@ -68,11 +68,20 @@ class HeadwayError(Exception):
 
 
 class InputError(HeadwayError):
-    """One or more problems in what a person gave us."""
+    """One or more problems in what a person gave us; one may be given as :class:`Problem` is."""
 
-    def __init__(self, problems: Problem | str | Iterable[Problem]) -> None:
+    def __init__(
+        self,
+        problems: Problem | str | Iterable[Problem],
+        *,
+        at: str = "",
+        got: str = "",
+        want: str = "",
+        offset: int | None = None,
+        place: Place | None = None,
+    ) -> None:
         if isinstance(problems, str):
-            problems = Problem(problems)
+            problems = Problem(problems, at, got, want, offset, place)
         self.problems: tuple[Problem, ...] = (
             (problems,) if isinstance(problems, Problem) else tuple(problems)
         )

@@ -20,7 +20,7 @@ from typing import overload
 
 from headway.engine.clock import ManualClock
 from headway.engine.results import OutputTuple
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.model.quantities import MICROSECOND, parse_duration
 from headway.model.schema import ARRIVAL_COLUMN, TIMESTAMP_COLUMN, VEHICLE_COLUMN
 
@@ -56,8 +56,8 @@ class ListSource(Sequence[dict[str, object]]):
             if late is not None and ARRIVAL_COLUMN not in row:
                 if not isinstance(sensed, int):
                     want = "whole microseconds where there is a delay"
-                    raise DataError(Problem("not a time", at=f"rows[{number}].{TIMESTAMP_COLUMN}",
-                                            got=repr(sensed), want=want))  # fmt: skip
+                    raise DataError("not a time", at=f"rows[{number}].{TIMESTAMP_COLUMN}",
+                                            got=repr(sensed), want=want)  # fmt: skip
                 row[ARRIVAL_COLUMN] = sensed + late
             if vehicle is not None:
                 row.setdefault(VEHICLE_COLUMN, vehicle)
@@ -108,4 +108,4 @@ def _microseconds(text: str, what: str) -> int:
     try:
         return parse_duration(text) // MICROSECOND
     except ValueError as error:
-        raise DataError(Problem(str(error), at=what, got=repr(text))) from None
+        raise DataError(str(error), at=what, got=repr(text)) from None

@@ -9,24 +9,22 @@ import pytest
 from playwright.sync_api import Page
 from tests.browser.conftest import Visitor
 
-from headway.report.charts import (
+from headway.report.charts import LineChart, Point, Series
+from headway_studies.registry import STUDIES
+from headway_studies.report_page import study_page
+from headway_studies.run_studies import CellDone, Reproduced
+from headway_studies.study import Findings, Paper, beyond, numbers, stated
+from headway_studies.study_charts import (
     BarChart,
     Box,
     BoxPlot,
     Grid,
-    LineChart,
     MapPlace,
-    Point,
-    Series,
     Span,
     Timeline,
     Track,
     TrackMap,
 )
-from headway_studies.registry import STUDIES
-from headway_studies.report_page import study_page
-from headway_studies.run_studies import CellDone, Reproduced
-from headway_studies.study import Findings, Paper, beyond, numbers, stated
 
 LINES = LineChart(
     title="Figure 1: lines",

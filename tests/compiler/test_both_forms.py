@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.compiler.golden import EXAMPLE
 
-from headway.compiler.meaning import on_one_node
+from headway.compiler.node_queries import on_one_node
 from headway.compiler.passes import compile_query, recompile
 from headway.files import load_query, load_vehicle
 from headway.model.expression import Sql

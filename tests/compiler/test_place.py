@@ -14,14 +14,9 @@ from tests.compiler.placement_oracle import Oracle, check
 from tests.exploring import examples
 
 from headway.compiler.compilation import Compilation
-from headway.compiler.placement import (
-    PlacementOptions,
-    integer_program,
-    placement_solver,
-    problem_of,
-    solve_placement,
-)
-from headway.compiler.placement.placement_solver import place
+from headway.compiler.placement import integer_program, placement_solver
+from headway.compiler.placement.placement_problem import problem_of
+from headway.compiler.placement.placement_solver import PlacementOptions, place, solve_placement
 from headway.errors import PlacementError
 from headway.model.vehicle import Gateway, Vehicle
 

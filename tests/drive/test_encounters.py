@@ -1,11 +1,11 @@
-"""First detections, crashes and detection rates by hand."""
+"""First detections, crashes by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from headway.drive.encounters import Meeting, Risks, crash_rate, detected_at, meetings, worst_ttc
+from headway.drive.encounters import Meeting, Risks, crash_rate, meetings, worst_ttc
 
 S = 1_000_000
 RISKS = Risks(
@@ -45,13 +45,3 @@ def test_the_crash_rate_counts_those_never_seen() -> None:
     assert worst_ttc(found) == 0.0
     assert crash_rate(()) == 0.0
     assert worst_ttc(meetings(RISKS, {7: 5 * S, 8: 4_700_000})) == 2.7
-
-
-def test_the_detection_rate_is_not_cumulative() -> None:
-    """Car 7 is known with 4 s and with 2 s left and not in between; car 8 with 2.7 s left only (its
-    second tuple comes after the impact)."""
-    table = detected_at(RISKS, {7: 5 * S, 8: 4_700_000}, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-    assert table.tolist() == [
-        [False, False, True, False, True],
-        [False, False, True, False, False],
-    ]

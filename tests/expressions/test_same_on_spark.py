@@ -20,8 +20,7 @@ from headway.expressions import (
     Typed,
     compile_aggregates,
     compile_value,
-    emit_conditions,
-    emit_numbers,
+    emit,
     to_spark_sql,
 )
 from headway.expressions.body import NAMES
@@ -150,7 +149,7 @@ def test_python_and_spark_agree(answers: list[Answer], table: list[Row]) -> None
 
 def wrong_nan(patch: pytest.MonkeyPatch) -> None:
     """Python's comparisons, for which NaN is neither equal nor greater."""
-    patch.setattr(emit_conditions, "_maybe_nan", lambda node: False)
+    patch.setattr(emit, "_maybe_nan", lambda node: False)
 
 
 def wrong_remainder(patch: pytest.MonkeyPatch) -> None:
@@ -171,7 +170,7 @@ def wrong_cast(patch: pytest.MonkeyPatch) -> None:
 def wrong_division(patch: pytest.MonkeyPatch) -> None:
     """Division by zero as floating point has it, infinite."""
     infinite = "($0 / $1 if @1 != 0.0 else INF)"
-    patch.setattr(emit_numbers, "_division_template", lambda node: infinite)
+    patch.setattr(emit, "_division_template", lambda node: infinite)
 
 
 @pytest.mark.parametrize(

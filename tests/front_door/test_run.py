@@ -284,6 +284,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"batching": True, "clock": ManualClock()},
         "batching is for virtual time; leave out clock=",
     ),
+    "zero cost": (
+        {"zero_cost": True, "clock": ManualClock()},
+        "zero_cost is for virtual time; leave out clock=",
+    ),
     "clock": (
         {"clock": "lunar"},
         "there is no such clock; got 'lunar'; 'virtual', 'wall' or a clock",

@@ -6,7 +6,7 @@ import pytest
 from tests.recorded_drive import SEGMENT, needs_the_documented_drive
 
 from headway.model.quantities import MILLISECOND
-from headway.sources.comma2k19 import Segment, load_segment
+from headway_studies.beyond.comma2k19 import Segment, load_segment
 from headway_studies.beyond.recorded_positions import (
     DISORDER,
     PATIENCE,

@@ -73,14 +73,15 @@ def plan_of(
     for stream, consumers in graph.consumers.items():
         for node in dict.fromkeys(placed[consumer] for consumer in consumers):
             if node != placed[stream]:
-                route = architecture.fastest_route(placed[stream], node, 24) or ()
+                routes = architecture.simple_routes(placed[stream], node)
+                hops = (architecture.hops(route, 24) for route in routes)
                 crossings.append(
                     Crossing(
                         stream=stream,
                         sender=placed[stream],
                         receiver=node,
                         size_bytes=24,
-                        hops=architecture.hops(route, 24),
+                        hops=min(hops, key=lambda way: sum(hop.delay for hop in way), default=()),
                     )
                 )
     tasks = [

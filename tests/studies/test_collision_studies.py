@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from tests.studies.quick_run import QuickRun
 
+from headway.drive.encounters import Risks
 from headway_studies.aedsms import crashes, output1_latency, position_error, v2v_rates
 from headway_studies.aedsms.collision_drives import THREE_NODES
 from headway_studies.aedsms.position_error import mean_error
@@ -45,3 +47,18 @@ def test_position_errors(quick_run: QuickRun) -> None:
     gains = [number(row, "raw") / number(row, "fused") for row in rows if row["drift"] is not None]
     assert len(gains) == len(position_error.DRIFTS)
     assert gains == sorted(gains, reverse=True)
+
+
+def test_the_detection_rate_is_not_cumulative() -> None:
+    """Car 7 is known with 4 s and with 2 s left and not in between; car 8 with 2.7 s left only (its
+    second tuple comes after the impact)."""
+    risks = Risks(
+        id=np.array([7, 8, 7, 9, 8]),
+        produced=np.array([1, 2, 3, 9, 9]) * 1_000_000,
+        ttc=np.array([4.0, 3.0, 2.0, 1.0, 0.5]),
+    )
+    table = crashes.detected_at(risks, {7: 5_000_000, 8: 4_700_000}, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    assert table.tolist() == [
+        [False, False, True, False, True],
+        [False, False, True, False, False],
+    ]

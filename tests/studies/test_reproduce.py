@@ -20,10 +20,9 @@ from headway.drive.collision_warning import example
 from headway.report import chart_pages
 from headway.report.chart_drawing import HEIGHT, WIDTH
 from headway.report.chart_pages import ZOOM
-from headway.report.charts import Picture, box
-from headway.spark.batch.independent_work import run_pieces
 from headway_studies import cell_store, reproduction, run_studies
 from headway_studies.cell_store import ABOVE, CODE_FILE, OURS_ABOVE, CellStore, code_fingerprint
+from headway_studies.independent_work import run_pieces
 from headway_studies.registry import OURS, STUDIES, study_named
 from headway_studies.run_studies import prepare, reproduce, run_here, run_on_spark
 from headway_studies.study import (
@@ -37,6 +36,7 @@ from headway_studies.study import (
     Verdict,
     works_of,
 )
+from headway_studies.study_charts import Picture, box
 
 BASIC = STUDIES["basic"]
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from tests.studies.quick_run import QuickRun
 
-from headway.report.chart_drawing import chart_spec
-from headway.report.charts import Grid, Picture
 from headway_studies.registry import STUDIES
 from headway_studies.study import NO_REASON, Paper, Row, Verdict, works_of
+from headway_studies.study_charts import Grid, Picture
 
 EXACT = ("sedf-example", "tasks", "er-edf-example", "hvlb-tables", "hvlb-example")
 EXPLAINED = {("tasks", "table 1, deadlines"), ("hvlb-tables", "table 2, HPRV of (B)")}
@@ -59,7 +58,7 @@ def drawn(picture: Picture) -> bool:
     """Whether there is something to see: a table with rows, a drawing without NaN."""
     if isinstance(picture, Grid):
         return bool(picture.rows) and {len(row) for row in picture.rows} == {len(picture.headers)}
-    text = json.dumps(chart_spec(picture))
+    text = json.dumps(picture.spec())
     return "NaN" not in text and "Infinity" not in text
 
 

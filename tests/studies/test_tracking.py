@@ -12,13 +12,13 @@ from tests.studies.studies_on_short_drives import forget_drives, studies_on_shor
 
 from headway.drive.collision_warning import RADIO
 from headway.drive.trial import true_places
-from headway.report.charts import TrackMap
 from headway_studies.aedsms import position_error, tracking
 from headway_studies.aedsms.collision_drives import sensed_at
 from headway_studies.aedsms.position_error import KEYS, SHARES, pooled_box, trials_quantiles
 from headway_studies.aedsms.tracking import STRETCH, Tracked, most_told, with_fresh_reports
 from headway_studies.row_reading import number, where
 from headway_studies.study import NO_REASON, Row, Verdict
+from headway_studies.study_charts import TrackMap
 
 
 @pytest.fixture(scope="module", autouse=True)

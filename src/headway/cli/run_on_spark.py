@@ -21,19 +21,12 @@ from rich.text import Text
 from headway.cli.runnable_plan import runnable_plan
 from headway.cli.terminal import ExitCode, heading, sentence, show, table, write
 from headway.engine.run_folder import RunFolder, write_summary
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.plan import Plan
 from headway.report.plan.plan_tables import NONE, Table
 from headway.report.tables import run_tables
-from headway.spark.session.spark_session import (
-    PARTITIONS,
-    check_master,
-    is_local,
-    owned_session,
-    parse_options,
-    run_conf,
-)
+from headway.spark.session import spark_session
 from headway.spark.session.spark_submit import ship
 from headway.spark.spark_results import SparkRun
 
@@ -149,9 +142,7 @@ class SparkOptions:
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
             got, known = self.policy, " and ".join(POLICIES)
-            raise InputError(
-                Problem(f"there is no policy {got!r} on Spark", want=f"there are {known}")
-            )
+            raise InputError(f"there is no policy {got!r} on Spark", want=f"there are {known}")
         of_stream = {
             "--checkpoint": self.checkpoint is not None,
             "--available-now": self.available_now,
@@ -167,7 +158,7 @@ class SparkOptions:
     def sink(self) -> Sink:
         from headway.spark.batch.batch_sinks import Sink
 
-        return Sink(self.format, parse_options(self.options, "--option"))
+        return Sink(self.format, spark_session.parse_options(self.options, "--option"))
 
     @property
     def data(self) -> dict[str, Any]:
@@ -190,10 +181,10 @@ def run_spark(
     prepared = runnable_plan(query, vehicle, zero_cost=True)
     inputs = Inputs.of(
         recording,
-        parse_options(options.topics, "--topic"),
-        parse_options(options.input_options, "--input-option"),
+        spark_session.parse_options(options.topics, "--topic"),
+        spark_session.parse_options(options.input_options, "--input-option"),
     )
-    check_master(options.master)
+    spark_session.check_master(options.master)
     inputs.check(prepared.plan.query, streaming=options.mode is SparkMode.STREAM)
     with prepared.placing():
         check_plan(prepared.plan, options)
@@ -221,15 +212,17 @@ def check_plan(plan: Plan, options: SparkOptions) -> None:
 @contextmanager
 def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
     """A cluster's Pythons get Headway and the user's modules with it."""
-    conf = run_conf(options.policy, parse_options(options.conf, "--conf"))
+    conf = spark_session.run_conf(
+        options.policy, spark_session.parse_options(options.conf, "--conf")
+    )
     say_starting(shown=not options.json)
-    with owned_session(options.master, "headway run", conf) as spark:
-        if is_local(options.master):
+    with spark_session.owned_session(options.master, "headway run", conf) as spark:
+        if spark_session.is_local(options.master):
             yield spark
             return
-        if PARTITIONS not in conf:
+        if spark_session.PARTITIONS not in conf:
             # Spark's 200 would each be a small state to open and close in every micro-batch.
-            spark.conf.set(PARTITIONS, str(2 * spark.sparkContext.defaultParallelism))
+            spark.conf.set(spark_session.PARTITIONS, str(2 * spark.sparkContext.defaultParallelism))
         with TemporaryDirectory(prefix="headway-") as scratch:
             ship(spark, plan, Path(scratch))
             yield spark

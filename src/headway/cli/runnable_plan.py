@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from headway.errors import FileError, Place, Problem
+from headway.errors import FileError, Place
 from headway.front_door.compiling import compile
 from headway.front_door.runnable_plan import RunnablePlan, load_plan, runnable
 
@@ -22,11 +22,9 @@ def runnable_plan(query: Path, vehicle: Path | None, *, zero_cost: bool) -> Runn
         return replace(prepared, placing=compiled.placing)
     if vehicle is not None:
         raise FileError(
-            Problem(
-                "a plan is for a vehicle already",
-                place=Place(str(query)),
-                got=f"--vehicle {vehicle}",
-                want="leave out --vehicle, or name the query instead of the plan",
-            )
+            "a plan is for a vehicle already",
+            place=Place(str(query)),
+            got=f"--vehicle {vehicle}",
+            want="leave out --vehicle, or name the query instead of the plan",
         )
     return runnable(load_plan(query), zero_cost=zero_cost, option=ZERO_COST)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from headway.errors import FileError, HeadwayError, InputError, Place, Problem
+from headway.errors import FileError, HeadwayError, InputError, Place
 from headway.report.svg import plain
 
 # Every command passes through here, `--help` too: what draws tables and bars is imported by the
@@ -167,9 +167,6 @@ def _stop_writing() -> None:
 
 STEP = 256
 """tuples between two looks at the clock"""
-SPEED_OVER_S = 120.0
-"""the time left is told from the speed of the last so many seconds: pieces of several seconds each
-come in pairs"""
 
 
 @contextmanager
@@ -205,46 +202,6 @@ def progress(
         bar.update(task, completed=done)
 
 
-@contextmanager
-def weighted_progress(
-    total: float, count: int, *, shown: bool, unit: str
-) -> Iterator[Callable[[float, str], None]]:
-    """For pieces of unlike size: gives a function to be called with the size and the name of each
-    of ``count`` pieces. The sizes sum to ``total``, so that the time left is right although the
-    large pieces come first."""
-    if not shown or not sys.stderr.isatty():
-        yield lambda _, __: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    told = TextColumn("{task.fields[pieces]}")
-    columns = (
-        BarColumn(),
-        TaskProgressColumn(),
-        told,
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, speed_estimate_period=SPEED_OVER_S
-    ) as bar:
-        task = bar.add_task("", total=total, pieces=f"0/{count:,} {unit}")
-        done = 0
-
-        def advance(size: float, name: str) -> None:
-            nonlocal done
-            done += 1
-            bar.update(task, advance=size, pieces=f"{done:,}/{count:,} {unit}, {name}")
-
-        yield advance
-
-
 # ---------------------------------------------------------------- files that a command writes
 
 
@@ -265,11 +222,9 @@ def write_bytes(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(
-            Problem(
-                f"cannot write here: {reason}",
-                place=Place(str(folder)),
-                want="name a folder that can be written to",
-            )
+            f"cannot write here: {reason}",
+            place=Place(str(folder)),
+            want="name a folder that can be written to",
         ) from None
     return written
 

@@ -1,12 +1,20 @@
-"""Pass: the low-level query of each node, with what it sends and receives (LLQ)."""
+"""Pass: the low-level query of each node, with what it sends and receives (LLQ); and a compiled
+query on one node only."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from headway.compiler.compilation import Compilation
-from headway.model.plan import Crossing, NodeQuery
+from headway.compiler.compilation import Compilation, plan_of
+from headway.compiler.deadlines import deadlines
+from headway.compiler.trains import trains
+from headway.model.graph import graph_of
+from headway.model.plan import ONLY_NODE, Crossing, NodeQuery, Plan
+from headway.model.query import Query
 from headway.model.routes import architecture_of
+from headway.model.schema import Schema
+from headway.model.vehicle import Node, Vehicle
 
 
 def split(compilation: Compilation) -> Compilation:
@@ -57,3 +65,29 @@ def _node_queries(compilation: Compilation, crossings: list[Crossing]) -> list[N
         )
         for name in names
     ]
+
+
+# ------------------------------------------------------------
+# A compiled query on one node without a network: with operators that take no time, its meaning.
+#
+# The query is expanded and type-checked already and there is nothing to place, so engines can ask
+# for it at run time: nothing is parsed.
+
+
+def on_one_node(plan: Plan) -> Plan:
+    """The plan that the query gives without a vehicle."""
+    return plan if plan.verdict is None else meaning_of(plan.query, dict(plan.schemas))
+
+
+def meaning_of(query: Query, schemas: Mapping[str, Schema]) -> Plan:
+    """The plan of a query on the only node there is; ``schemas`` are those of its streams."""
+    graph = graph_of(query)
+    compilation = Compilation(
+        query=query,
+        vehicle=Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)),
+        timed=False,
+        graph=graph,
+        schemas=schemas,
+        placement=dict.fromkeys((*graph.sources, *graph.operators), ONLY_NODE),
+    )
+    return plan_of(deadlines(trains(split(compilation))))

@@ -151,12 +151,10 @@ def infer_union(operator: Union, inputs: Mapping[str, Schema]) -> Inferred:
     for port, schema in others:
         if not schema.same_shape(first):
             raise QueryError(
-                Problem(
-                    "the inputs of a union must have the same columns",
-                    at=f"inputs.{port}",
-                    got=f"({schema.describe()}) beside ({first.describe()}) of {first_port!r}",
-                    want="make them equal with a map, in the same order",
-                )
+                "the inputs of a union must have the same columns",
+                at=f"inputs.{port}",
+                got=f"({schema.describe()}) beside ({first.describe()}) of {first_port!r}",
+                want="make them equal with a map, in the same order",
             )
     longest = [
         max((schema.fields[i] for schema in inputs.values()), key=lambda field: field.size_bytes)
@@ -205,12 +203,10 @@ def infer_join(operator: Join, inputs: Mapping[str, Schema]) -> Inferred:
     if any("twice" in problem.what for problem in name_problems(field.name for field in both)):
         doubles = sorted(set(left.names) & set(right.names))
         raise QueryError(
-            Problem(
-                "both sides have columns of the same name",
-                at="columns",
-                got=", ".join(doubles),
-                want="say which columns go out with 'select'",
-            )
+            "both sides have columns of the same name",
+            at="columns",
+            got=", ".join(doubles),
+            want="say which columns go out with 'select'",
         )
     return operator, Schema(both)
 

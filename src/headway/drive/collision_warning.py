@@ -76,11 +76,9 @@ def example(name: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise FileError(
-        Problem(
-            "the collision-warning example is not installed",
-            place=Place(str(package / "examples" / NAME / name)),
-            want="install Headway from a wheel or a source tree, or name query and vehicle",
-        )
+        "the collision-warning example is not installed",
+        place=Place(str(package / "examples" / NAME / name)),
+        want="install Headway from a wheel or a source tree, or name query and vehicle",
     )
 
 
@@ -126,11 +124,9 @@ def shed_quota(shed: int) -> int:
     quota = Fraction(shed * SHED_WINDOW, SECOND)
     if shed <= 0 or quota.denominator != 1:
         raise InputError(
-            Problem(
-                "the load shedder counts in windows of 100 ms",
-                got=f"{shed} tuples/s",
-                want="give a multiple of 10 above 0",
-            )
+            "the load shedder counts in windows of 100 ms",
+            got=f"{shed} tuples/s",
+            want="give a multiple of 10 above 0",
         )
     return int(quota)
 
@@ -143,9 +139,7 @@ def _shedding(source: Source, shed: int | None, keep: Keep) -> Source:
         value = shedder.value if shedder is not None else RANDOM_VALUE
         shedder = LoadShedder(at_most=shed_quota(shed), per=SHED_WINDOW, value=value)
     if shedder is None:
-        raise InputError(
-            Problem(f"the source {RADIO!r} has no load shedder", want="say how much may pass")
-        )
+        raise InputError(f"the source {RADIO!r} has no load shedder", want="say how much may pass")
     if keep is Keep.RANDOM:
         shedder = replace(shedder, value=RANDOM_VALUE)
     return replace(source, shedder=shedder)
@@ -175,9 +169,7 @@ class Setting:
         if self.shed is not None:
             shed_quota(self.shed)
             if not self.v2v:
-                raise InputError(
-                    Problem("without V2V there is nothing to shed", want="leave out the limit")
-                )
+                raise InputError("without V2V there is nothing to shed", want="leave out the limit")
 
     @property
     def label(self) -> str:

@@ -109,17 +109,3 @@ def crash_rate(found: Sequence[Meeting]) -> float:
 def worst_ttc(found: Sequence[Meeting]) -> float:
     """The least time left at a first detection; a car that was never detected leaves none."""
     return min((meeting.ttc or 0.0 for meeting in found), default=0.0)
-
-
-def detected_at(
-    risks: Risks, impacts: Mapping[int, int], edges: Sequence[float]
-) -> NDArray[np.bool_]:
-    """Figure 18: for each car (in order of id) and each interval of TTC between two ``edges``
-    (seconds, ascending), whether a tuple about it came out while so much time was left."""
-    cars = sorted(impacts)
-    table = np.zeros((len(cars), len(edges) - 1), dtype=np.bool_)
-    for place, car in enumerate(cars):
-        left = (impacts[car] - risks.produced[risks.id == car]) / _US_PER_S
-        counts, _ = np.histogram(left, bins=np.asarray(edges))
-        table[place] = counts > 0
-    return table

@@ -27,7 +27,7 @@ from headway.engine.results import (
 )
 from headway.engine.trace import Trace
 from headway.engine.virtual_time import VirtualTime
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
@@ -111,15 +111,13 @@ class Engine:
         if not self._policy.batches:
             able = " or ".join(name for name, one in ENGINE_POLICIES.items() if one.batches)
             raise InputError(
-                Problem(
-                    f"batches need the policy {able}",
-                    got=self._policy.name,
-                    want="use that policy or no batches",
-                )
+                f"batches need the policy {able}",
+                got=self._policy.name,
+                want="use that policy or no batches",
             )
         if not self.fast_path:
             raise InputError(
-                Problem("batches are a part of the fast path", want="leave it on, or no batches")
+                "batches are a part of the fast path", want="leave it on, or no batches"
             )
         return batch_budget(self.plan)
 
@@ -128,7 +126,7 @@ class Engine:
         deadlines = {one.name: one.deadline or 0 for one in self.plan.query.outputs}
         if output not in deadlines:
             known = ", ".join(deadlines)
-            raise InputError(Problem(f"there is no output {output!r}", want=f"one of {known}"))
+            raise InputError(f"there is no output {output!r}", want=f"one of {known}")
         handover = Handover(output, deadlines[output])
         follow = self.on_output
 

@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from headway.engine.run_folder import RunFolder
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.extensions import ExtensionClasses
 
 
@@ -47,11 +47,9 @@ class OutputSink(ABC):
             if option not in self.takes:
                 known = ", ".join(f"{name} ({what})" for name, what in self.takes.items())
                 raise InputError(
-                    Problem(
-                        f"the format {self.name!r} has no option {option!r}",
-                        at="--option",
-                        want=f"it takes {known or 'none'}",
-                    )
+                    f"the format {self.name!r} has no option {option!r}",
+                    at="--option",
+                    want=f"it takes {known or 'none'}",
                 )
         self.options = dict(options)
 
@@ -137,10 +135,8 @@ def sink_named(name: str, options: Mapping[str, str] | None = None) -> OutputSin
     """A sink for one run; InputError lists the names and options there are."""
     if name not in SINKS:
         raise InputError(
-            Problem(
-                f"the vehicle engine does not write {name!r}",
-                at="--format",
-                want=f"one of {', '.join(SINKS)}",
-            )
+            f"the vehicle engine does not write {name!r}",
+            at="--format",
+            want=f"one of {', '.join(SINKS)}",
         )
     return SINKS[name](options or {})

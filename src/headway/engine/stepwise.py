@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
-from headway.compiler.meaning import on_one_node
+from headway.compiler.node_queries import on_one_node
 from headway.engine.jobs import NEVER, ReadyJob, TimedCall
 from headway.engine.kernel import Kernel, Outlet, Sink
 from headway.engine.operators.operator_base import Dropped

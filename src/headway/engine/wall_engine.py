@@ -28,7 +28,7 @@ from headway.engine.program import build_program
 from headway.engine.results import OutputRecord, OutputTuple, RunResult, SideOutput, records_of
 from headway.engine.trace import Trace
 from headway.engine.wall_time import WallTime, apart
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.user_operator import Row
@@ -143,7 +143,7 @@ class Subscriptions:
         iterate over what this returns."""
         if output not in self._by_output:
             known = ", ".join(self._by_output)
-            raise InputError(Problem(f"there is no output {output!r}", want=f"one of {known}"))
+            raise InputError(f"there is no output {output!r}", want=f"one of {known}")
         subscription = Subscription(output, callback, size, on_failure)
         self._by_output[output] = [*self._by_output[output], subscription]
         return subscription
@@ -189,9 +189,7 @@ class WallEngine:
     def __post_init__(self) -> None:
         known = [source.name for source in self.plan.query.sources]
         if unknown := sorted(self.live.difference(known)):
-            raise InputError(
-                Problem("no such source", at=unknown[0], want=f"one of {', '.join(known)}")
-            )
+            raise InputError("no such source", at=unknown[0], want=f"one of {', '.join(known)}")
         chosen = policy_named(self.policy) if isinstance(self.policy, str) else self.policy
         self._policy = chosen
         self._program = build_program(self.plan, chosen, apart=apart(self.plan))
@@ -256,7 +254,7 @@ class WallEngine:
 
     def _running(self, source: str) -> WallTime:
         if source not in self.live:
-            raise InputError(Problem(f"{source!r} is not a live source", want="name it in live="))
+            raise InputError(f"{source!r} is not a live source", want="name it in live=")
         self._started.wait()
         assert self._time is not None
         return self._time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from headway.errors import ExpressionError, Problem
+from headway.errors import ExpressionError
 from headway.expressions import typing_rules as rules
 from headway.expressions.functions import AGGREGATES, ALIASES, FUNCTIONS, KEEP
 from headway.expressions.parts import Part, coerced, moved, require
@@ -34,9 +34,7 @@ def call(name: str, parts: Sequence[Part], offset: int) -> Part:
     function = FUNCTIONS.get(key)
     if function is None:
         known = [*FUNCTIONS, *AGGREGATES, *ALIASES, *_FORMS, "if"]
-        raise ExpressionError(
-            Problem(f"unknown function {name!r}", want=_near(name, known), offset=offset)
-        )
+        raise ExpressionError(f"unknown function {name!r}", want=_near(name, known), offset=offset)
     _require_count(name, function.signature.count, len(parts), offset)
     types = function.signature.rule(name, parts)
     if function.angle:
@@ -62,7 +60,7 @@ def aggregate_call(name: str, argument: Part | None, offset: int) -> Part:
 
 def _require_count(name: str, wanted: Count, count: int, offset: int) -> None:
     if not wanted.accepts(count):
-        raise ExpressionError(Problem(f"{name} takes {wanted}", got=str(count), offset=offset))
+        raise ExpressionError(f"{name} takes {wanted}", got=str(count), offset=offset)
 
 
 def _near(name: str, known: list[str]) -> str:
@@ -85,9 +83,7 @@ def _with_unit(name: str, parts: Sequence[Part], offset: int) -> Part:
     """``with_unit(speed * 3.6, 'km/h')``: the same number, its unit named."""
     value, unit = parts
     if not (isinstance(unit.node, Literal) and isinstance(unit.node.value, str)):
-        raise ExpressionError(
-            Problem(f"{name} takes the unit as a constant string", offset=unit.offset)
-        )
+        raise ExpressionError(f"{name} takes the unit as a constant string", offset=unit.offset)
     require(value, rules.NUMERIC, name, "a number")
     return Part(value.node, value.type, unit.node.value, offset)
 

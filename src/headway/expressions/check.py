@@ -45,7 +45,7 @@ def check(
     if not isinstance(expression, Sql):
         if aggregates:
             raise ExpressionError(
-                Problem("a Python function cannot aggregate", want="use an SQL aggregate, or a udo")
+                "a Python function cannot aggregate", want="use an SQL aggregate, or a udo"
             )
         return _wanted(check_python(expression, scope), want)
     tree = parse(expression.text)
@@ -57,12 +57,10 @@ def check(
         too_large, too_deep = False, True
     if too_deep:
         raise ExpressionError(
-            Problem("the expression is nested too deeply", want="split it in two", offset=0)
+            "the expression is nested too deeply", want="split it in two", offset=0
         )
     if too_large:
-        raise ExpressionError(
-            Problem("the expression is too large", want="split it in two", offset=0)
-        )
+        raise ExpressionError("the expression is too large", want="split it in two", offset=0)
     return _wanted(part, want)
 
 
@@ -72,18 +70,16 @@ def _wanted(part: Part, want: DataType | frozenset[DataType] | None) -> Typed:
     if part.type is None:
         if kinds is None or len(kinds) != 1:
             raise ExpressionError(
-                Problem(
-                    "the type of NULL is unknown here",
-                    want="write CAST(NULL AS double)",
-                    offset=part.offset,
-                )
+                "the type of NULL is unknown here",
+                want="write CAST(NULL AS double)",
+                offset=part.offset,
             )
         (kind,) = kinds
         return Typed(Literal(None, kind), kind)
     if kinds is not None and part.type not in kinds:
         wanted = "a number" if kinds == NUMERIC else " or ".join(sorted(kinds))
         raise ExpressionError(
-            Problem(f"the expression must be {wanted}", got=part.type.value, offset=part.offset)
+            f"the expression must be {wanted}", got=part.type.value, offset=part.offset
         )
     return Typed(part.node, part.type, part.unit)
 
@@ -110,9 +106,7 @@ class _Checker:
     def column(self, node: exp.Expr) -> Part:
         name, port = node.this, node.args.get("table")
         if isinstance(name, exp.Star) or node.args.get("db") is not None:
-            raise ExpressionError(
-                Problem(f"{node.sql()!r} is not a column", offset=offset_of(node))
-            )
+            raise ExpressionError(f"{node.sql()!r} is not a column", offset=offset_of(node))
         offset = offset_of(name)
         if port is None:
             typed = self.scope.find(name.this, offset=offset)
@@ -126,16 +120,12 @@ class _Checker:
     def _require_grouped(self, name: str, offset: int) -> None:
         if self.inside is not None:
             if self.scope.windowed and name in WINDOW_COLUMNS:
-                raise ExpressionError(
-                    Problem(f"{name} cannot be used inside {self.inside}", offset=offset)
-                )
+                raise ExpressionError(f"{name} cannot be used inside {self.inside}", offset=offset)
         elif name not in self.grouping and name not in WINDOW_COLUMNS:
             raise ExpressionError(
-                Problem(
-                    f"column {name!r} is neither aggregated nor a grouping key",
-                    want=f"write max({name}) or another aggregate, or group by it",
-                    offset=offset,
-                )
+                f"column {name!r} is neither aggregated nor a grouping key",
+                want=f"write max({name}) or another aggregate, or group by it",
+                offset=offset,
             )
 
     def literal(self, node: exp.Expr) -> Part:
@@ -180,9 +170,7 @@ class _Checker:
 
     def between(self, node: exp.Expr) -> Part:
         if node.args.get("symmetric"):
-            raise ExpressionError(
-                Problem("BETWEEN SYMMETRIC is not supported", offset=offset_of(node))
-            )
+            raise ExpressionError("BETWEEN SYMMETRIC is not supported", offset=offset_of(node))
         part = self.check(node.this)
         low, high = self.check(node.args["low"]), self.check(node.args["high"])
         return rules.logic("AND", rules.compare(">=", part, low), rules.compare("<=", part, high))
@@ -203,7 +191,7 @@ class _Checker:
     def if_(self, node: exp.Expr) -> Part:
         offset = offset_of(node)
         if node.args.get("false") is None:
-            raise ExpressionError(Problem("if takes 3 arguments", got="2", offset=offset))
+            raise ExpressionError("if takes 3 arguments", got="2", offset=offset)
         test = rules.condition(self.check(node.this), "if")
         value = self.check(node.args["true"])
         return rules.case([(test, value)], self.check(node.args["false"]), "if", offset)
@@ -213,11 +201,9 @@ class _Checker:
         kind = _CAST_TYPES.get(to.this) if not to.expressions else None
         if kind is None:
             raise ExpressionError(
-                Problem(
-                    f"CAST to {to.sql('spark').lower()} is not supported",
-                    want="the types are " + ", ".join(DataType),
-                    offset=offset_of(node),
-                )
+                f"CAST to {to.sql('spark').lower()} is not supported",
+                want="the types are " + ", ".join(DataType),
+                offset=offset_of(node),
             )
         return rules.cast(self.check(node.this), kind)
 
@@ -231,21 +217,17 @@ class _Checker:
     def _aggregate(self, name: str, arguments: list[exp.Expr], offset: int) -> Part:
         if not self.aggregates:
             raise ExpressionError(
-                Problem(
-                    f"the aggregate {name} is not allowed here",
-                    want="aggregates belong in the columns of an aggregate operator",
-                    offset=offset,
-                )
+                f"the aggregate {name} is not allowed here",
+                want="aggregates belong in the columns of an aggregate operator",
+                offset=offset,
             )
         if self.inside is not None:
             raise ExpressionError(
-                Problem(
-                    f"the aggregate {name} is inside the aggregate {self.inside}", offset=offset
-                )
+                f"the aggregate {name} is inside the aggregate {self.inside}", offset=offset
             )
         if len(arguments) != 1:
             raise ExpressionError(
-                Problem(f"{name} takes 1 argument", got=str(len(arguments)), offset=offset)
+                f"{name} takes 1 argument", got=str(len(arguments)), offset=offset
             )
         if isinstance(arguments[0], exp.Star) and name.lower() == "count":
             return aggregate_call(name, None, offset)
@@ -259,16 +241,12 @@ class _Checker:
         for argument in arguments:
             if isinstance(argument, exp.Distinct):
                 raise ExpressionError(
-                    Problem(
-                        f"{name}(DISTINCT …) is not supported",
-                        want="group by the column first, then aggregate",
-                        offset=offset_of(argument),
-                    )
+                    f"{name}(DISTINCT …) is not supported",
+                    want="group by the column first, then aggregate",
+                    offset=offset_of(argument),
                 )
             if isinstance(argument, exp.Star):
-                raise ExpressionError(
-                    Problem(f"{name} does not take *", offset=offset_of(argument))
-                )
+                raise ExpressionError(f"{name} does not take *", offset=offset_of(argument))
 
     def paren(self, node: exp.Expr) -> Part:
         return self.check(node.this)

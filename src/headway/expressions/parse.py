@@ -34,10 +34,10 @@ class _Dialect(Spark):
 def parse(text: str) -> exp.Expr:
     """The syntax tree of one SQL expression; ExpressionError with the offset when it is none."""
     if not text.strip():
-        raise ExpressionError(Problem("the expression is empty", offset=0))
+        raise ExpressionError("the expression is empty", offset=0)
     if len(text) > LONGEST_TEXT:
         raise ExpressionError(
-            Problem(f"the expression has {len(text)} characters; at most {LONGEST_TEXT} are read")
+            f"the expression has {len(text)} characters; at most {LONGEST_TEXT} are read"
         )
     try:
         return parse_one(text, read=_Dialect, into=exp.Condition)
@@ -47,7 +47,7 @@ def parse(text: str) -> exp.Expr:
         raise ExpressionError(_token_problem(text)) from None
     except RecursionError:
         raise ExpressionError(
-            Problem("the expression is nested too deeply", want="split it in two", offset=0)
+            "the expression is nested too deeply", want="split it in two", offset=0
         ) from None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from headway.errors import ExpressionError, Problem
+from headway.errors import ExpressionError
 from headway.model.expression_tree import Cast, Literal, Node
 from headway.model.schema import DataType, wider
 
@@ -63,11 +63,9 @@ def common_type(parts: Sequence[Part], what: str) -> DataType | None:
             common = wider(common, part.type)
         else:
             raise ExpressionError(
-                Problem(
-                    f"{what} mixes {common} and {part.type}",
-                    want="make the types agree with CAST",
-                    offset=part.offset,
-                )
+                f"{what} mixes {common} and {part.type}",
+                want="make the types agree with CAST",
+                offset=part.offset,
             )
     return common
 
@@ -75,9 +73,7 @@ def common_type(parts: Sequence[Part], what: str) -> DataType | None:
 def require(part: Part, allowed: frozenset[DataType], what: str, wanted: str) -> None:
     """ExpressionError unless the part has one of the types, or is NULL."""
     if part.type is not None and part.type not in allowed:
-        raise ExpressionError(
-            Problem(f"{what} takes {wanted}", got=part.type.value, offset=part.offset)
-        )
+        raise ExpressionError(f"{what} takes {wanted}", got=part.type.value, offset=part.offset)
 
 
 def moved(part: Part, offset: int) -> Part:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from headway.errors import DataError, ExpressionError, Problem
+from headway.errors import DataError, ExpressionError
 from headway.expressions.kernels import f32
 from headway.expressions.parts import Part
 from headway.expressions.scope import Scope
@@ -24,9 +24,7 @@ def check_python(call: PythonCall, scope: Scope) -> Part:
     """The call with its columns found. The function itself is imported only when it is compiled."""
     if not _NAME.fullmatch(call.function):
         raise ExpressionError(
-            Problem(
-                f"{call.function!r} does not name a Python function", want="write module:function"
-            )
+            f"{call.function!r} does not name a Python function", want="write module:function"
         )
     arguments = []
     for argument in call.arguments:
@@ -44,15 +42,13 @@ def resolve(name: str) -> Callable[..., Any]:
     try:
         found: Any = importlib.import_module(module_name)
     except ImportError as error:
-        raise ExpressionError(
-            Problem(f"the module of {name!r} cannot be imported: {error}")
-        ) from error
+        raise ExpressionError(f"the module of {name!r} cannot be imported: {error}") from error
     for step in path.split("."):
         if not hasattr(found, step):
-            raise ExpressionError(Problem(f"{name!r}: {module_name} has no {path!r}"))
+            raise ExpressionError(f"{name!r}: {module_name} has no {path!r}")
         found = getattr(found, step)
     if not callable(found):
-        raise ExpressionError(Problem(f"{name!r} is not a function", got=type(found).__name__))
+        raise ExpressionError(f"{name!r} is not a function", got=type(found).__name__)
     function: Callable[..., Any] = found
     return function
 
@@ -70,7 +66,7 @@ def python_function(node: PythonValue) -> Callable[..., Any]:
             return convert(result, wanted)
         except (TypeError, ValueError, OverflowError):
             raise DataError(
-                Problem(f"{name} declares {wanted}", got=f"{type(result).__name__} {result!r:.60}")
+                f"{name} declares {wanted}", got=f"{type(result).__name__} {result!r:.60}"
             ) from None
 
     return call

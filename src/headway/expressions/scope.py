@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from headway.errors import ExpressionError, Problem
+from headway.errors import ExpressionError
 from headway.model.expression_tree import ColumnRef, Typed
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema
 
@@ -69,10 +69,10 @@ class Scope:
         if found:
             choices = " or ".join(f"{owner}.{name}" for owner, _ in found)
             raise ExpressionError(
-                Problem(f"column {name!r} is ambiguous", want=f"write {choices}", offset=offset)
+                f"column {name!r} is ambiguous", want=f"write {choices}", offset=offset
             )
         raise ExpressionError(
-            Problem(f"unknown column {name!r}", want=suggest(name, self._names()), offset=offset)
+            f"unknown column {name!r}", want=suggest(name, self._names()), offset=offset
         )
 
     def _at_port(self, port: str, name: str, offset: int | None, port_offset: int | None) -> Typed:
@@ -82,16 +82,12 @@ class Scope:
             want = (
                 suggest(port, ports) if ports else f"write {name!r} alone: there is only one input"
             )
-            raise ExpressionError(Problem(f"unknown port {port!r}", want=want, offset=port_offset))
+            raise ExpressionError(f"unknown port {port!r}", want=want, offset=port_offset)
         field = schema.find(name)
         if field is None:
             known = [column.name for column in schema.columns]
             raise ExpressionError(
-                Problem(
-                    f"port {port!r} has no column {name!r}",
-                    want=suggest(name, known),
-                    offset=offset,
-                )
+                f"port {port!r} has no column {name!r}", want=suggest(name, known), offset=offset
             )
         return self._reference(port, field)
 

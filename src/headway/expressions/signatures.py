@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headway.errors import ExpressionError, Problem
+from headway.errors import ExpressionError
 from headway.expressions.parts import Part, common_type, require
 from headway.expressions.typing_rules import INTEGRAL, NUMERIC
 from headway.model.expression_tree import Literal
@@ -93,12 +93,10 @@ def rounding() -> Signature:
             node = digits.node
             if not (isinstance(node, Literal) and node.type is DataType.INT):
                 raise ExpressionError(
-                    Problem(f"{name} takes a constant count of digits", offset=digits.offset)
+                    f"{name} takes a constant count of digits", offset=digits.offset
                 )
             if not (isinstance(node.value, int) and -18 <= node.value <= 18):
-                raise ExpressionError(
-                    Problem(f"{name} rounds to -18 to 18 digits", offset=digits.offset)
-                )
+                raise ExpressionError(f"{name} rounds to -18 to 18 digits", offset=digits.offset)
         integral = parts[0].type if parts[0].type in INTEGRAL else None
         kind = integral or DataType.DOUBLE
         return Types((kind, DataType.INT)[: len(parts)], kind)
@@ -112,9 +110,7 @@ def alike(least: int) -> Signature:
     def rule(name: str, parts: Sequence[Part]) -> Types:
         kind = common_type(parts, name)
         if kind is None:
-            raise ExpressionError(
-                Problem(f"{name} of nothing but NULL has no type", offset=parts[0].offset)
-            )
+            raise ExpressionError(f"{name} of nothing but NULL has no type", offset=parts[0].offset)
         return Types((kind,) * len(parts), kind)
 
     return Signature(Count(least, None), rule)

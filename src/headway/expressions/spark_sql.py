@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headway.errors import Problem, UnsupportedError
-from headway.model.expression_tree import (
-    AggregateCall,
-    Arithmetic,
-    Call,
-    Case,
-    Cast,
-    Coalesce,
-    ColumnRef,
-    Compare,
-    In,
-    IsNull,
-    Literal,
-    Logic,
-    Negate,
-    Node,
-    Not,
-    PythonValue,
-    Typed,
-)
+from headway.errors import UnsupportedError
+from headway.model import expression_tree
 from headway.model.schema import DataType
 
-RenderColumn = Callable[[ColumnRef], str]
-RenderPython = Callable[[PythonValue], str]
+RenderColumn = Callable[[expression_tree.ColumnRef], str]
+RenderPython = Callable[[expression_tree.PythonValue], str]
 
 
 def quoted(name: str) -> str:
@@ -35,14 +17,14 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def plain_column(column: ColumnRef) -> str:
+def plain_column(column: expression_tree.ColumnRef) -> str:
     """```port`.`column```, or the column alone where there are no ports."""
     own = quoted(column.name)
     return own if column.port is None else f"{quoted(column.port)}.{own}"
 
 
 def to_spark_sql(
-    typed: Typed,
+    typed: expression_tree.Typed,
     *,
     column: RenderColumn = plain_column,
     python: RenderPython | None = None,
@@ -57,50 +39,50 @@ class _Renderer:
         self._column = column
         self._python = python
 
-    def render(self, node: Node) -> str:
+    def render(self, node: expression_tree.Node) -> str:
         match node:
-            case Literal():
+            case expression_tree.Literal():
                 return _literal(node)
-            case ColumnRef():
+            case expression_tree.ColumnRef():
                 return self._column(node)
-            case Cast():
+            case expression_tree.Cast():
                 return f"CAST({self.render(node.operand)} AS {node.type.value})"
-            case Arithmetic() | Compare() | Logic():
+            case expression_tree.Arithmetic() | expression_tree.Compare() | expression_tree.Logic():
                 return f"({self.render(node.left)} {node.operator} {self.render(node.right)})"
-            case Negate():
+            case expression_tree.Negate():
                 return f"(- {self.render(node.operand)})"
-            case Not():
+            case expression_tree.Not():
                 return f"(NOT {self.render(node.operand)})"
-            case IsNull():
+            case expression_tree.IsNull():
                 return f"({self.render(node.operand)} IS NULL)"
-            case In():
+            case expression_tree.In():
                 options = ", ".join(_literal(option) for option in node.options)
                 return f"({self.render(node.operand)} IN ({options}))"
-            case Case():
+            case expression_tree.Case():
                 branches = " ".join(
                     f"WHEN {self.render(test)} THEN {self.render(value)}"
                     for test, value in node.branches
                 )
                 return f"CASE {branches} ELSE {self.render(node.otherwise)} END"
-            case Coalesce():
+            case expression_tree.Coalesce():
                 return self._call("coalesce", node.operands)
-            case Call():
+            case expression_tree.Call():
                 return self._call(node.function, node.arguments)
-            case AggregateCall():
+            case expression_tree.AggregateCall():
                 argument = "*" if node.argument is None else self.render(node.argument)
                 return f"{node.function}({argument})"
-            case PythonValue():
+            case expression_tree.PythonValue():
                 if self._python is None:
                     raise UnsupportedError(
-                        Problem(f"the Python function {node.function} cannot be written as SQL")
+                        f"the Python function {node.function} cannot be written as SQL"
                     )
                 return self._python(node)
 
-    def _call(self, name: str, arguments: tuple[Node, ...]) -> str:
+    def _call(self, name: str, arguments: tuple[expression_tree.Node, ...]) -> str:
         return f"{name}({', '.join(self.render(argument) for argument in arguments)})"
 
 
-def _literal(node: Literal) -> str:
+def _literal(node: expression_tree.Literal) -> str:
     value = node.value
     if value is None:
         return f"CAST(NULL AS {node.type.value})"

@@ -37,11 +37,9 @@ def arithmetic(operator: str, left: Part, right: Part) -> Part:
     for part in (left, right):
         if part.type is DataType.TIMESTAMP:
             raise ExpressionError(
-                Problem(
-                    f"{what} does not work on a timestamp",
-                    want="compute with unix_micros(…), a bigint in microseconds",
-                    offset=part.offset,
-                )
+                f"{what} does not work on a timestamp",
+                want="compute with unix_micros(…), a bigint in microseconds",
+                offset=part.offset,
             )
         wanted = "numbers; strings are joined with ||" if operator == "+" else "numbers"
         require(part, NUMERIC, what, wanted)
@@ -157,7 +155,7 @@ def _require_cast(part: Part, source: DataType, to: DataType) -> None:
         want = "how one is written differs between Java versions; round to a bigint first"
     if want:
         raise ExpressionError(
-            Problem(f"CAST from {source} to {to} is not supported", want=want, offset=part.offset)
+            f"CAST from {source} to {to} is not supported", want=want, offset=part.offset
         )
 
 
@@ -169,14 +167,14 @@ def number(text: str, offset: int, *, negative: bool = False) -> Part:
             if -_LARGEST[kind] <= whole < _LARGEST[kind]:
                 return Part(Literal(whole, kind), kind, None, offset)
         raise ExpressionError(
-            Problem(f"{whole} does not fit a bigint", want="write it as a double", offset=offset)
+            f"{whole} does not fit a bigint", want="write it as a double", offset=offset
         )
     try:
         value = float(text)
     except ValueError:
-        raise ExpressionError(Problem(f"{text!r} is not a number", offset=offset)) from None
+        raise ExpressionError(f"{text!r} is not a number", offset=offset) from None
     if value == float("inf"):
-        raise ExpressionError(Problem(f"{text} does not fit a double", offset=offset))
+        raise ExpressionError(f"{text} does not fit a double", offset=offset)
     part = Part(Literal(value, DataType.DOUBLE), DataType.DOUBLE, None, offset)
     if not negative:
         return part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.errors import ExpressionError, Problem
+from headway.errors import ExpressionError
 from headway.expressions.parts import Part
 
 DEGREES = frozenset({"deg", "degree", "degrees", "°"})
@@ -18,11 +18,9 @@ def common_unit(parts: Sequence[Part], what: str) -> str | None:
             continue
         if unit is not None:
             raise ExpressionError(
-                Problem(
-                    f"{what} mixes the units {unit} and {part.unit}",
-                    want=f"convert one, and name its new unit: with_unit(…, '{unit}')",
-                    offset=part.offset,
-                )
+                f"{what} mixes the units {unit} and {part.unit}",
+                want=f"convert one, and name its new unit: with_unit(…, '{unit}')",
+                offset=part.offset,
             )
         unit = part.unit
     return unit
@@ -38,10 +36,8 @@ def scaled_unit(operator: str, left: Part, right: Part) -> str | None:
 def refuse_degrees(part: Part, function: str) -> None:
     if part.unit in DEGREES:
         raise ExpressionError(
-            Problem(
-                f"{function} takes an angle in rad",
-                got=part.unit,
-                want=f"write {function}(radians(…))",
-                offset=part.offset,
-            )
+            f"{function} takes an angle in rad",
+            got=part.unit,
+            want=f"write {function}(radians(…))",
+            offset=part.offset,
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NoReturn
 
-from headway.errors import ExpressionError, Problem
+from headway.errors import ExpressionError
 from headway.expressions import typing_rules as rules
 from headway.expressions.casts import CASTS
 from headway.expressions.functions import AGGREGATES, FUNCTIONS
@@ -83,7 +83,7 @@ def verify(
 
 
 def _refuse(what: str, got: str = "") -> NoReturn:
-    raise ExpressionError(Problem(what, got=got, want="compile the query again"))
+    raise ExpressionError(what, got=got, want="compile the query again")
 
 
 def _verify_python(expression: Expression, tree: Node, scope: Scope, aggregates: bool) -> None:

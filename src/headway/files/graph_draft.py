@@ -47,7 +47,7 @@ class Word:
         return value
 
     def refusal(self, what: str, want: str) -> FileError:
-        return FileError(Problem(what, place=self.place, got=repr(self.text[:60]), want=want))
+        return FileError(what, place=self.place, got=repr(self.text[:60]), want=want)
 
 
 def lines_of_words(text: str, file: str) -> Iterator[list[Word]]:
@@ -112,7 +112,7 @@ class Draft:
         return graph
 
     def refuse(self, what: str, place: Place, want: str = "", got: str = "") -> NoReturn:
-        raise FileError(Problem(what, place=place, want=want, got=got))
+        raise FileError(what, place=place, want=want, got=got)
 
     def attach_all(self, problems: Iterable[Problem]) -> list[Problem]:
         """The problems with the place of the longest part of their path that is known."""

@@ -10,8 +10,7 @@ from pydantic import Discriminator, Field, Tag
 from headway.files.forms import TAG, Form
 from headway.files.graph_draft import PINNED, Amount, Label, NotNegative, State
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch, Switching
-from headway.model.task_memory import Memory
-from headway.model.taskgraph import Edge, GraphTask, TaskGraph
+from headway.model.taskgraph import Edge, GraphTask, Memory, TaskGraph
 
 # ---------------------------------------------------------------- task graphs
 

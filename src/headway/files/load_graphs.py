@@ -20,8 +20,7 @@ from headway.files.graph_forms import (
 from headway.files.source_map import place_of, validate
 from headway.files.yaml_tree import Document, parse_yaml, read_text
 from headway.model.static_network import ProcessorNetwork, check_network
-from headway.model.task_memory import Memory
-from headway.model.taskgraph import TaskGraph, check_task_graph
+from headway.model.taskgraph import Memory, TaskGraph, check_task_graph
 
 Attach = Callable[[Iterable[Problem]], list[Problem]]
 

@@ -175,9 +175,7 @@ class Libraries:
                 continue
             self.seen.add(resolved)
             if len(self.seen) > MOST_LIBRARIES:
-                raise FileError(
-                    Problem(f"more than {MOST_LIBRARIES} libraries", at="use", place=place)
-                )
+                raise FileError(f"more than {MOST_LIBRARIES} libraries", at="use", place=place)
             library = parse_yaml(_library_text(file, path, place), str(file))
             form = validate(library, LibraryForm)
             found.append((library, form))
@@ -191,7 +189,7 @@ class Libraries:
             return file.resolve()
         except (OSError, ValueError, RuntimeError) as error:
             raise FileError(
-                Problem(f"not a path: {error}", at="use", place=place, want="name a YAML file")
+                f"not a path: {error}", at="use", place=place, want="name a YAML file"
             ) from None
 
     def declare(self, document: Document, form: LibraryForm | QueryForm) -> None:
@@ -225,7 +223,5 @@ def _library_text(file: Path, path: str, place: Place) -> str:
         problem = error.problems[0]
         what = f"the library cannot be used: {problem.what}"
         raise FileError(
-            Problem(
-                what, at="use", got=repr(path), want="paths are relative to this file", place=place
-            )
+            what, at="use", got=repr(path), want="paths are relative to this file", place=place
         ) from None

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from headway.errors import FileError, Place, Problem
+from headway.errors import FileError, Place
 
 # ---------------------------------------------------------------- text
 
@@ -29,27 +29,23 @@ def read_text(path: Path) -> str:
     place = Place(str(path), 1, 1)
     try:
         if not path.exists():
-            raise FileError(Problem("there is no such file", place=place, want="check its path"))
+            raise FileError("there is no such file", place=place, want="check its path")
         if not path.is_file():
             got = "a directory" if path.is_dir() else "something that is no regular file"
-            raise FileError(
-                Problem("cannot be read", place=place, got=got, want="name a YAML file")
-            )
+            raise FileError("cannot be read", place=place, got=got, want="name a YAML file")
         with path.open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(
-            Problem(f"cannot be read: {reason}", place=place, want="check its path and permissions")
+            f"cannot be read: {reason}", place=place, want="check its path and permissions"
         ) from None
     if len(data) > MOST_BYTES:
         raise FileError(
-            Problem(
-                "the file is too large",
-                place=place,
-                got=f"more than {MOST_BYTES:,} bytes",
-                want="move components into libraries and name them under 'use'",
-            )
+            "the file is too large",
+            place=place,
+            got=f"more than {MOST_BYTES:,} bytes",
+            want="move components into libraries and name them under 'use'",
         )
     try:
         return data.decode("utf-8-sig")
@@ -57,12 +53,10 @@ def read_text(path: Path) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         raise FileError(
-            Problem(
-                "the file is not UTF-8",
-                place=Place(str(path), line, column),
-                got=f"byte 0x{data[error.start]:02x}",
-                want="save it as UTF-8",
-            )
+            "the file is not UTF-8",
+            place=Place(str(path), line, column),
+            got=f"byte 0x{data[error.start]:02x}",
+            want="save it as UTF-8",
         ) from None
 
 
@@ -267,7 +261,7 @@ class _Parser:
 
     def _refuse(self, what: str, index: int, got: str = "", want: str = "") -> NoReturn:
         place = self._places.place(min(index, len(self._text)))
-        raise FileError(Problem(what, place=place, got=got, want=want)) from None
+        raise FileError(what, place=place, got=got, want=want) from None
 
     def _tree(self) -> Node | None:
         """The document's root. ``open_nodes`` are the unfinished collections, outermost first."""

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, TypeVar
 
 from pydantic_core import PydanticCustomError
 
-from headway.errors import Problem, QueryError
+from headway.errors import QueryError
 from headway.files.forms import parse_rate, sql_text
 from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.names import NAME, NAME_FORM
@@ -37,7 +37,7 @@ class OperatorOptions(TypedDict, total=False):
 
 
 def refuse(what: str, at: str, got: str = "", want: str = "") -> QueryError:
-    return QueryError(Problem(what, at=at, got=got, want=want))
+    return QueryError(what, at=at, got=got, want=want)
 
 
 def to_name(name: str, at: str) -> str:

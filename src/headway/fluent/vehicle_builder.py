@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.errors import Problem, VehicleError
+from headway.errors import VehicleError
 from headway.files.forms import parse_bit_rate
 from headway.fluent.accepted_values import Duration, to_choice, to_name, to_time
 from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
@@ -121,4 +121,4 @@ def _bits(value: str | int, at: str) -> int:
         return parse_bit_rate(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         want = "write a bit rate such as '500 kbit/s', or whole bits per second"
-        raise VehicleError(Problem("not a bit rate", at=at, got=repr(value), want=want)) from None
+        raise VehicleError("not a bit rate", at=at, got=repr(value), want=want) from None

@@ -146,7 +146,7 @@ def _query(given: object) -> tuple[LoadedQuery | None, Query]:
         given = given.build()
     if not isinstance(given, Query):
         want = "a Query, a QueryBuilder, what load_query gives, or the path of a YAML file"
-        raise QueryError(Problem("this is no query", got=type(given).__name__, want=want))
+        raise QueryError("this is no query", got=type(given).__name__, want=want)
     return None, given
 
 
@@ -159,7 +159,7 @@ def _vehicle(given: object) -> tuple[LoadedVehicle | None, Vehicle | None]:
         given = given.build()
     if not isinstance(given, Vehicle | None):
         want = "a Vehicle, a VehicleBuilder, what load_vehicle gives, or the path of a YAML file"
-        raise VehicleError(Problem("this is no vehicle", got=type(given).__name__, want=want))
+        raise VehicleError("this is no vehicle", got=type(given).__name__, want=want)
     return None, given
 
 
@@ -181,11 +181,9 @@ def placed_by_schedule(query: Query, plan: Plan, name: str) -> Plan:
     result = algorithm.run(Instance(graph, network), ExactAlpha())
     if result.schedule is None:
         raise PlacementError(
-            Problem(
-                f"{algorithm.name} has no schedule",
-                got=str(result.failure),
-                want=f"use --placement {FAMILY}, which cannot fail",
-            )
+            f"{algorithm.name} has no schedule",
+            got=str(result.failure),
+            want=f"use --placement {FAMILY}, which cannot fail",
         )
     placed = compile_query(query, pinned(plan.vehicle, plan, result.schedule))
     operators = {operator.name for operator in placed.query.operators}
@@ -200,7 +198,7 @@ def reservations_of(plan: Plan, policy: str) -> list[str]:
     if rule is None:
         known = [name for name, one in OVERLOAD_POLICIES.items() if one.soft_rule is not None]
         want = f"choose {' or '.join(known)}"
-        raise InputError(Problem(f"{policy!r} gives no guarantee to speak of", want=want))
+        raise InputError(f"{policy!r} gives no guarantee to speak of", want=want)
     lines = []
     sets = task_sets_of(plan)
     check_nodes(sets)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.compiler.meaning import on_one_node
+from headway.compiler.node_queries import on_one_node
 from headway.compiler.read_plan import read_plan
 from headway.files.yaml_tree import read_text
 from headway.model.plan import Plan

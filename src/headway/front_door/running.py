@@ -11,23 +11,23 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
-from headway.engine.clock import MonotonicClock, WallClock
+from headway.engine.clock import WallClock
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.result_tables import output_table, side_table, trace_table
 from headway.engine.results import OutputTuple, RunResult, Totals, VehicleRun
 from headway.engine.wall_engine import WallEngine
-from headway.errors import DataError, InputError, Problem
+from headway.errors import DataError, InputError
 from headway.front_door.compiling import CompiledQuery, QueryGiven, VehicleGiven, compile
 from headway.front_door.query_result import QueryResult, Tables
 from headway.front_door.runnable_plan import RunnablePlan, load_plan, runnable
+from headway.front_door.vehicle_options import VehicleOptions
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.model.schema import VEHICLE_COLUMN
 from headway.model.user_operator import Row
-from headway.schedule.online import engine_policy_named, policy_named
 from headway.sources.in_memory import ArrowStream, Rows, in_memory
 from headway.sources.recordings import Contents, RecordedArrival, read_recording, scan_recording
 from headway.spark.session.spark_session import check_packages
@@ -80,30 +80,29 @@ def run(
     """
     compiled = _compiled(plan, vehicle)
     chosen = engine or ("spark" if _has_spark_frames(data) else "vehicle")
-    options = _VehicleOptions(
+    options = VehicleOptions(
         policy=policy or "s-edf",
         clock=clock,
         speed=speed,
         partitioned=cores == "partitioned",
         batching=batching,
+        zero_cost=zero_cost,
         trace=trace,
-        sinks=dict(sinks or {}),
     )
     if chosen == "spark":
-        _refuse_on_spark(options, policy)
+        _refuse_on_spark(options, policy, sinks)
         return _run_on_spark(compiled, data, spark)
     if chosen != "vehicle":
         raise InputError(
-            Problem(
-                "there is no such engine", at="engine", got=repr(chosen), want="vehicle or spark"
-            )
+            "there is no such engine", at="engine", got=repr(chosen), want="vehicle or spark"
         )
     if spark is not None:
-        raise InputError(Problem("spark= is a session for engine='spark'", want="leave it out"))
+        raise InputError("spark= is a session for engine='spark'", want="leave it out")
     if _has_spark_frames(data):
         want = "leave out engine=, or give toArrow() of them"
-        raise DataError(Problem("Spark DataFrames run on Spark", at="data", want=want))
-    return _run_in_vehicle(runnable(compiled.plan, zero_cost=zero_cost), data, options, compiled)
+        raise DataError("Spark DataFrames run on Spark", at="data", want=want)
+    prepared = runnable(compiled.plan, zero_cost=zero_cost)
+    return _run_in_vehicle(prepared, data, options, sinks or {}, compiled)
 
 
 def _compiled(given: PlanGiven, vehicle: VehicleGiven | None) -> CompiledQuery:
@@ -115,7 +114,7 @@ def _compiled(given: PlanGiven, vehicle: VehicleGiven | None) -> CompiledQuery:
         return compile(given, vehicle)
     if vehicle is not None:
         want = "leave out vehicle=, or give the query instead of the plan"
-        raise InputError(Problem("a plan is for a vehicle already", at="vehicle", want=want))
+        raise InputError("a plan is for a vehicle already", at="vehicle", want=want)
     return given
 
 
@@ -129,37 +128,6 @@ def is_spark_frame(given: object) -> bool:
 
 
 # ---------------------------------------------------------------- in the engine of the car
-
-
-@dataclass(frozen=True, kw_only=True)
-class _VehicleOptions:
-    """Checked when made: InputError for what does not go together."""
-
-    policy: str
-    clock: Literal["virtual", "wall"] | WallClock
-    speed: float | None
-    partitioned: bool
-    batching: bool
-    trace: bool
-    sinks: Mapping[str, Sink]
-
-    def __post_init__(self) -> None:
-        (engine_policy_named if self.virtual else policy_named)(self.policy)
-        if isinstance(self.clock, str) and self.clock not in ("virtual", "wall"):
-            want = "'virtual', 'wall' or a clock"
-            raise InputError(Problem("there is no such clock", got=repr(self.clock), want=want))
-        if self.speed is not None and not 0 < self.speed < 1e6:
-            raise InputError(Problem("speed must be more than nothing", got=f"{self.speed}"))
-        if self.virtual and self.speed is not None:
-            raise InputError("speed is for clock='wall'; virtual time is as fast as it can be")
-        given = {"batching": self.batching, "cores='partitioned'": self.partitioned}
-        for option, used in given.items():
-            if used and not self.virtual:
-                raise InputError(f"{option} is for virtual time; leave out clock=")
-
-    @property
-    def virtual(self) -> bool:
-        return isinstance(self.clock, str) and self.clock == "virtual"
 
 
 class _Replayed(Protocol):
@@ -187,25 +155,29 @@ def _recorded(data: object, sources: tuple[Source, ...]) -> _Replayed:
         return _Folder(folder, sources, scan_recording(folder, sources))
     if not isinstance(data, Mapping):
         want = "a folder, or a mapping from each source to its table"
-        raise DataError(Problem("this is no data", at="data", got=type(data).__name__, want=want))
+        raise DataError("this is no data", at="data", got=type(data).__name__, want=want)
     return in_memory(data, sources)
 
 
 def _run_in_vehicle(
-    prepared: RunnablePlan, data: Data, options: _VehicleOptions, compiled: CompiledQuery
+    prepared: RunnablePlan,
+    data: Data,
+    options: VehicleOptions,
+    sinks: Mapping[str, Sink],
+    compiled: CompiledQuery,
 ) -> QueryResult:
     plan = prepared.plan
     outputs = [output.name for output in plan.query.outputs]
-    if unknown := [name for name in options.sinks if name not in outputs]:
+    if unknown := [name for name in sinks if name not in outputs]:
         want = f"the outputs are {', '.join(outputs)}"
-        raise InputError(Problem(f"there is no output {unknown[0]!r}", at="sinks", want=want))
+        raise InputError(f"there is no output {unknown[0]!r}", at="sinks", want=want)
     with compiled.placing():
-        _engine(prepared, options)  # what cannot be opened is found before anything is read
+        _engine(prepared, options, sinks)  # what cannot be opened is found before anything is read
     recorded = _recorded(data, plan.query.sources)
     totals, gathered = Totals(), _Gathered(plan, named=recorded.contents.named)
     for name in recorded.contents.vehicles:
         with compiled.placing():
-            one = _engine(prepared, options)
+            one = _engine(prepared, options, sinks)
         arrivals = (
             Arrival(at * MICROSECOND, source, row) for at, source, row, _ in recorded.arrivals(name)
         )
@@ -224,37 +196,22 @@ def _run_in_vehicle(
     )
 
 
-def _engine(prepared: RunnablePlan, options: _VehicleOptions) -> Engine | WallEngine:
+def _engine(
+    prepared: RunnablePlan, options: VehicleOptions, sinks: Mapping[str, Sink]
+) -> Engine | WallEngine:
     """A fresh one, its sinks attached."""
-    plan, sinks = prepared.plan, options.sinks
-    if not options.virtual:
-        clock = MonotonicClock() if isinstance(options.clock, str) else options.clock
-        wall = WallEngine(
-            plan=plan,
-            policy=options.policy,
-            clock=clock,
-            speed=options.speed or 1.0,
-            keep_trace=options.trace,
-        )
-        for name, sink in sinks.items():
-            wall.applications.subscribe(name, sink, size=UNLIMITED)
-        return wall
-    deadlines = {output.name: output.deadline or 0 for output in plan.query.outputs}
+    deadlines = {output.name: output.deadline or 0 for output in prepared.plan.query.outputs}
 
     def tell(name: str, row: Row, completed: int) -> None:
         if name in sinks:
             due = row[0] * MICROSECOND + deadlines[name]
             sinks[name](OutputTuple(row, completed, due))
 
-    return Engine(
-        plan=plan,
-        policy=options.policy,
-        charged=prepared.charged,
-        partitioned=options.partitioned,
-        batching=options.batching,
-        keep_trace=options.trace,
-        on_output=tell if sinks else None,
-    )
+    engine = options.engine(prepared, on_output=tell if sinks else None)
+    if isinstance(engine, WallEngine):
+        for name, sink in sinks.items():
+            engine.applications.subscribe(name, sink, size=UNLIMITED)
+    return engine
 
 
 def _finish(engine: Engine | WallEngine) -> None:
@@ -319,7 +276,9 @@ def _run_on_spark(compiled: CompiledQuery, data: Data, session: Any) -> QueryRes
     )
 
 
-def _refuse_on_spark(options: _VehicleOptions, policy: str | None) -> None:
+def _refuse_on_spark(
+    options: VehicleOptions, policy: str | None, sinks: Mapping[str, Sink] | None
+) -> None:
     """A batch on Spark computes what the query means; there is nothing to schedule."""
     used = {
         "policy": policy is not None,
@@ -327,13 +286,10 @@ def _refuse_on_spark(options: _VehicleOptions, policy: str | None) -> None:
         "cores": options.partitioned,
         "batching": options.batching,
         "trace": options.trace,
-        "sinks": bool(options.sinks),
+        "sinks": bool(sinks),
     }
     for name, given in used.items():
         if given:
             raise InputError(
-                Problem(
-                    f"{name}= belongs to engine='vehicle'",
-                    want="leave it out, or choose that engine",
-                )
+                f"{name}= belongs to engine='vehicle'", want="leave it out, or choose that engine"
             )

@@ -40,12 +40,10 @@ def window(context: OperatorContext, name: str) -> int:
     length = context.windows.get(name)
     if not isinstance(length, int) or length < 0:
         raise QueryError(
-            Problem(
-                f"a fusion operator needs the length of its {name} window",
-                at=name,
-                got=repr(length),
-                want="give a duration, such as '1 s'",
-            )
+            f"a fusion operator needs the length of its {name} window",
+            at=name,
+            got=repr(length),
+            want="give a duration, such as '1 s'",
         )
     return length // MICROSECOND
 
@@ -124,11 +122,9 @@ class Columns:
         """The operator has these inputs and no others."""
         if set(self._context.inputs) != set(names):
             raise QueryError(
-                Problem(
-                    f"this operator needs the inputs {' and '.join(names)}",
-                    at="inputs",
-                    got=", ".join(self._context.inputs) or "none",
-                )
+                f"this operator needs the inputs {' and '.join(names)}",
+                at="inputs",
+                got=", ".join(self._context.inputs) or "none",
             )
 
     def check(self) -> None:

@@ -15,14 +15,8 @@ from collections.abc import Iterable, Sequence
 from math import cos, hypot, pi, radians, sin
 from typing import NamedTuple
 
+from headway.fusion import kalman
 from headway.fusion.columns import Columns, number, positive_parameters, row_value, variance
-from headway.fusion.kalman import (
-    observe_along,
-    observe_position,
-    observe_scaled,
-    observe_velocity,
-    predict,
-)
 from headway.fusion.operator import SINGLE_OBJECT, SensorFusion
 from headway.fusion.output import EstimateOutput
 from headway.fusion.state import FilterState, SpeedScale, start
@@ -141,15 +135,15 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
         return state._replace(heading=fix.heading, scale=scale)
 
     def predict(self, state: FilterState, to: int) -> FilterState:
-        return predict(state, to, self._acceleration_variance, self._scale_drift)
+        return kalman.predict(state, to, self._acceleration_variance, self._scale_drift)
 
     def update(self, state: FilterState, measurement: Measurement[Fix | Speed]) -> FilterState:
         reading = measurement.reading
         if isinstance(reading, Speed):
             return self._update_speed(state, reading)
-        state = observe_position(state, reading.x, reading.y, reading.var_x, reading.var_y)
+        state = kalman.observe_position(state, reading.x, reading.y, reading.var_x, reading.var_y)
         if reading.velocity is not None:
-            state = observe_velocity(state, *reading.velocity)
+            state = kalman.observe_velocity(state, *reading.velocity)
         if reading.heading is not None:
             state = self._update_heading(state, reading.heading)
         return state
@@ -158,16 +152,16 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
         _, _, _, vx, vy, _, _, _, _, _, _, _, var_vx, _, var_vy, heading, _ = state
         speed = hypot(vx, vy)
         if speed > self.settings["least_speed"] and speed * speed > var_vx + var_vy:
-            return observe_scaled(state, vx / speed, vy / speed, *measured)
+            return kalman.observe_scaled(state, vx / speed, vy / speed, *measured)
         if heading is not None:
-            return observe_scaled(state, cos(heading), sin(heading), *measured)
+            return kalman.observe_scaled(state, cos(heading), sin(heading), *measured)
         spread = measured.variance + measured.speed**2 / 2
-        return observe_velocity(state, 0.0, 0.0, spread, spread)
+        return kalman.observe_velocity(state, 0.0, 0.0, spread, spread)
 
     def _update_heading(self, state: FilterState, heading: float) -> FilterState:
         speed = max(hypot(state.vx, state.vy), self.settings["least_speed"])
         spread = self.settings["heading_variance"] * speed * speed
-        state = observe_along(state, -sin(heading), cos(heading), 0.0, spread)
+        state = kalman.observe_along(state, -sin(heading), cos(heading), 0.0, spread)
         return state._replace(heading=heading)
 
     def emit(self, at: int, measured: Sequence[Key]) -> Iterable[Row]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headway.errors import Problem, QueryError
+from headway.errors import QueryError
 from headway.fusion.columns import (
     KEY_TYPES,
     Columns,
@@ -72,11 +72,9 @@ class SurroundingsFusion(SensorFusion[Sighting]):
         object_key = context.windows.get("object_key")
         if object_key is None:
             raise QueryError(
-                Problem(
-                    "this operator needs to know which object a tuple is about",
-                    at="object",
-                    want="name the column, such as 'object: id'",
-                )
+                "this operator needs to know which object a tuple is about",
+                at="object",
+                want="name the column, such as 'object: id'",
             )
         columns = Columns(context)
         self._columns = {port: _places(columns, port, object_key) for port in context.inputs}
@@ -87,11 +85,9 @@ class SurroundingsFusion(SensorFusion[Sighting]):
             self._own = own_id
         elif all(places.own is None for places in self._columns.values()):
             raise QueryError(
-                Problem(
-                    "no input tells which vehicle is our own",
-                    at="inputs",
-                    want="add a boolean column 'own' to one, or the parameter 'own_id'",
-                )
+                "no input tells which vehicle is our own",
+                at="inputs",
+                want="add a boolean column 'own' to one, or the parameter 'own_id'",
             )
         key = next(iter(context.inputs.values())).find(object_key)
         text_key = key is not None and key.type is DataType.STRING

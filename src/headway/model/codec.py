@@ -60,12 +60,10 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
     content = parsed(text, name, want)
     if isinstance(content, dict) and content.get("version", PLAN_VERSION) != PLAN_VERSION:
         raise FileError(
-            Problem(
-                "plan of another version",
-                at=name,
-                got=f"version {content['version']!r:.20}",
-                want=f"{want} (this Headway reads version {PLAN_VERSION})",
-            )
+            "plan of another version",
+            at=name,
+            got=f"version {content['version']!r:.20}",
+            want=f"{want} (this Headway reads version {PLAN_VERSION})",
         )
     return from_plain(Plan, content, name, want)
 
@@ -88,7 +86,7 @@ def _text(value: Any, depth: int) -> str:
         return repr(value)
     if isinstance(value, float):
         if not isfinite(value):
-            raise QueryError(Problem("a plan holds finite numbers only", got=str(value)))
+            raise QueryError("a plan holds finite numbers only", got=str(value))
         return repr(value)
     if isinstance(value, tuple):
         return _laid_out("[", [_text(item, depth + 1) for item in value], "]", depth)
@@ -145,9 +143,9 @@ def parsed(text: str, name: str, want: str) -> Json:
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except RecursionError:
-        raise FileError(Problem("nested too deeply", at=name, want=want)) from None
+        raise FileError("nested too deeply", at=name, want=want) from None
     except ValueError as error:
-        raise FileError(Problem(f"not JSON: {error}", at=name, want=want)) from None
+        raise FileError(f"not JSON: {error}", at=name, want=want) from None
 
 
 def from_plain(kind: type[T], content: Json, name: str, want: str) -> T:
@@ -163,7 +161,7 @@ def from_plain(kind: type[T], content: Json, name: str, want: str) -> T:
         )
         raise FileError(problem) from None
     except RecursionError:
-        raise FileError(Problem("nested too deeply", at=name, want=want)) from None
+        raise FileError("nested too deeply", at=name, want=want) from None
     assert isinstance(value, kind)
     return value
 

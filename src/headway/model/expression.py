@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from headway.errors import Problem, QueryError
+from headway.errors import QueryError
 from headway.model.expression_tree import Typed
 from headway.model.names import ImportPath, Name, StreamName
 from headway.model.schema import DataType
@@ -46,7 +46,7 @@ def typed(expression: Expression) -> Typed:
     if expression.typed is None:
         written = expression.text if isinstance(expression, Sql) else expression.function
         raise QueryError(
-            Problem("the expression is not compiled", got=written, want="compile the query again")
+            "the expression is not compiled", got=written, want="compile the query again"
         )
     return expression.typed
 

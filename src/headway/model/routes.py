@@ -53,14 +53,6 @@ class Architecture:
                 steps.append(Hop(kind=HopKind.GATEWAY, name=name, delay=self.gateway_delay[name]))
         return tuple(steps)
 
-    def fastest_route(self, start: str, end: str, size: int) -> tuple[str, ...] | None:
-        """The simple route of least delay; ties go to the earlier, shorter one."""
-        return min(
-            self.simple_routes(start, end),
-            key=lambda route: sum(hop.delay for hop in self.hops(route, size)),
-            default=None,
-        )
-
 
 def architecture_of(vehicle: Vehicle) -> Architecture:
     """The architectural graph of a checked vehicle."""

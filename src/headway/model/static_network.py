@@ -134,7 +134,7 @@ class ProcessorNetwork:
 def check_network(network: ProcessorNetwork) -> None:
     """Raises the named error of the first kind of fault, with every problem of that kind."""
     if not network.processors:
-        raise GraphError(Problem("the network has no processors", at=network.name))
+        raise GraphError("the network has no processors", at=network.name)
     vertices = [*network.processor_names, *(switch.name for switch in network.switches)]
     links = [link.name for link in network.links]
     counted = (*Counter(vertices).items(), *Counter(links).items())

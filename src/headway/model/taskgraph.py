@@ -16,6 +16,22 @@ from headway.errors import GraphError, Problem
 from headway.model.quantities import Number, exact
 
 
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """What a task keeps from one execution to the next: operator state and windows, the future work
+    of HVLB_CC (section 7).
+
+    ``pinned`` keeps all executions of the task on one processor, so that its state never
+    moves; otherwise ``state`` is the volume that moves when the next execution runs elsewhere.
+
+    ``window`` makes an execution wait for all inputs released within that time before its own
+    release; without one it reads the latest of each input only."""
+
+    state: Number = 0
+    pinned: bool = False
+    window: Number | None = None
+
+
 class CycleError(GraphError):
     """Tasks of a graph wait for each other in a circle."""
 
@@ -128,7 +144,7 @@ def check_task_graph(graph: TaskGraph) -> None:
     """Raises the named error of the first kind of fault, with every problem of that kind."""
     names = [task.name for task in graph.tasks]
     if not names:
-        raise GraphError(Problem("the graph has no tasks", at=graph.name, want="give at least one"))
+        raise GraphError("the graph has no tasks", at=graph.name, want="give at least one")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise GraphError(Problem("this task is given twice", at=f"tasks.{name}") for name in twice)
@@ -141,12 +157,10 @@ def check_task_graph(graph: TaskGraph) -> None:
     circle = _circle(graph)
     if circle:
         raise CycleError(
-            Problem(
-                "tasks wait for each other in a circle",
-                at="edges",
-                got=" -> ".join(circle),
-                want="take one of these edges away",
-            )
+            "tasks wait for each other in a circle",
+            at="edges",
+            got=" -> ".join(circle),
+            want="take one of these edges away",
         )
 
 

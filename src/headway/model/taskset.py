@@ -176,12 +176,10 @@ class TaskSet:
         hard, soft = self.hard_capacity, self.requested - self.hard_capacity
         if load < hard or (soft == 0 and load != hard):
             raise TaskSetError(
-                Problem(
-                    f"the load cannot be {percent(load)}",
-                    at="tasks",
-                    got=f"{percent(hard)} of hard and {percent(soft)} of soft tasks",
-                    want="only soft tasks are scaled: ask for more than the hard ones need",
-                )
+                f"the load cannot be {percent(load)}",
+                at="tasks",
+                got=f"{percent(hard)} of hard and {percent(soft)} of soft tasks",
+                want="only soft tasks are scaled: ask for more than the hard ones need",
             )
         factor = Fraction(load - hard, soft) if soft else Fraction(1)
         return replace(
@@ -207,13 +205,11 @@ def check_hard_load(task_set: TaskSet) -> None:
         hard = [task for task in task_set.tasks if task.hard]
         named = ", ".join(f"{task.name} {percent(task.peak)}" for task in hard)
         raise TaskSetError(
-            Problem(
-                f"the hard tasks need {percent(wanted)} of a processor that has "
-                f"{percent(capacity)} (1 − α)",
-                at=f"tasks.{max(hard, key=lambda task: task.peak).name}",
-                got=named,
-                want="lower a peak utilisation or make a task soft",
-            )
+            f"the hard tasks need {percent(wanted)} of a processor that has "
+            f"{percent(capacity)} (1 − α)",
+            at=f"tasks.{max(hard, key=lambda task: task.peak).name}",
+            got=named,
+            want="lower a peak utilisation or make a task soft",
         )
 
 

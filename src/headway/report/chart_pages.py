@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from headway.errors import EnvironmentMissing
-from headway.report.chart_drawing import SHAPES, TEXT, WIDTH, chart_spec
+from headway.report.chart_drawing import SHAPES, TEXT, WIDTH
 from headway.report.charts import Chart
 from headway.report.html import escaped, page
 from headway.report.svg import plain
@@ -74,7 +74,7 @@ def charts_page(charts: Sequence[Chart], title: str) -> str:
 
 def chart_figure(chart: Chart) -> str:
     """The chart's place in a page and what is to be drawn there."""
-    spec = chart_spec(chart)
+    spec = chart.spec()
     note = f" {escaped(chart.note)}" if chart.note else ""
     return (
         f'<figure class="chart"><div class="drawing"></div>{_json_script(spec)}'
@@ -201,7 +201,7 @@ def _standing(charts: Sequence[Chart], title: str) -> dict[str, Any]:
     stills: list[dict[str, Any]] = []
     datasets: dict[str, Any] = {}
     for chart in charts:
-        spec = chart_spec(chart)
+        spec = chart.spec()
         (columns,) = (one["value"] for one in spec.pop("params") if one["name"] == "columns")
         datasets |= spec.pop("datasets", {})
         schema = spec.pop("$schema")

@@ -1,11 +1,24 @@
 """Charts as data: what is to be seen, not how it is drawn; :mod:`headway.report.chart_drawing` does
-that. Studies, load tests and fleets say with these what they found.
+that. Load tests and fleets say with lines what they found; studies have more kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Chart(Protocol):
+    """What pages and pictures can hold."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def note(self) -> str: ...
+
+    def spec(self) -> dict[str, Any]:
+        """As Vega-Lite, as wide as the place it is put in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,125 +57,7 @@ class LineChart:
     limit: float | None = None
     """a line across: a deadline"""
 
+    def spec(self) -> dict[str, Any]:
+        from headway.report.chart_drawing import draw_lines
 
-@dataclass(frozen=True, kw_only=True)
-class BarChart:
-    """Groups of bars: ``values[group][bar]``, None where there is none; ``spread`` in the same
-    form, each (low, high)."""
-
-    title: str
-    y: str
-    groups: tuple[str, ...]
-    bars: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    spread: tuple[tuple[tuple[float, float] | None, ...], ...] = ()
-    published: tuple[float | None, ...] = ()
-    """for each group, taken from the paper, drawn over ours"""
-    note: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Box:
-    """Five numbers of a sample: least, quartiles, greatest."""
-
-    name: str
-    least: float
-    lower: float
-    median: float
-    upper: float
-    greatest: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoxPlot:
-    """Boxes beside each other; ``limit`` is a line across (a stopping time, a deadline)."""
-
-    title: str
-    y: str
-    boxes: tuple[Box, ...]
-    limit: float | None = None
-    note: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Span:
-    """A bar on a lane of a timeline."""
-
-    start: float
-    end: float
-    label: str
-    kind: int = 0
-    """bars of one kind share a colour"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timeline:
-    """What ran when: lanes are processors, links or policies."""
-
-    title: str
-    x: str
-    lanes: tuple[tuple[str, tuple[Span, ...]], ...]
-    note: str = ""
-    until: float | None = None
-    """the end of the axis where several are compared; else that of the last bar"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MapPlace:
-    """A position on a map, in metres; ``radius`` is that of a circle around it, ``truth`` the place
-    that it means."""
-
-    x: float
-    y: float
-    radius: float | None = None
-    truth: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Track:
-    """Places of something that moves, in the order of time; ``true``: where it really was, drawn as
-    a plain line."""
-
-    name: str
-    places: tuple[MapPlace, ...]
-    true: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrackMap:
-    """Tracks on a map: a metre is as long on both axes."""
-
-    title: str
-    x: str
-    y: str
-    tracks: tuple[Track, ...]
-    note: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Grid:
-    """A table of text."""
-
-    title: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-Chart = LineChart | BarChart | BoxPlot | TrackMap | Timeline
-"""what is drawn"""
-Picture = Chart | Grid
-
-
-def box(name: str, values: Sequence[float]) -> Box:
-    """The five numbers, by linear interpolation between the sorted values."""
-    ordered = sorted(values)
-
-    def at(share: float) -> float:
-        place = share * (len(ordered) - 1)
-        low = int(place)
-        high = min(low + 1, len(ordered) - 1)
-        return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-    return Box(
-        name=name, least=at(0), lower=at(0.25), median=at(0.5), upper=at(0.75), greatest=at(1)
-    )
+        return draw_lines(self)

@@ -127,7 +127,7 @@ def find_logs(path: Path) -> list[Path]:
             return found
     kinds = ", ".join(sorted((*SUFFIXES, ARRAY_FILE)))
     want = f"a file of {kinds}, or a folder with {', '.join(ARRAYS)}"
-    raise FileError(Problem("there is no CAN log", place=Place(str(path)), want=want))
+    raise FileError("there is no CAN log", place=Place(str(path)), want=want)
 
 
 def count_frames(path: Path) -> int | None:
@@ -157,7 +157,7 @@ def _arrays(path: Path) -> dict[str, Any]:
     if kinds not in ("fiSi", "fuSu", "fiSu", "fuSi") or len(lengths) != 1:
         got = ", ".join(f"{name} {a.dtype} {a.shape}" for name, a in arrays.items())
         what = "is not a CAN log of arrays of one length"
-        raise FileError(Problem(what, place=Place(str(path)), got=got))
+        raise FileError(what, place=Place(str(path)), got=got)
     return arrays
 
 
@@ -231,7 +231,7 @@ class CanDecoder:
         if not chosen:
             names = ", ".join(message.name for message in database.messages[:20])
             what = f"no message is called {', '.join(mapping.messages)}"
-            raise DataError(Problem(what, place=self._where, got=names or "no messages at all"))
+            raise DataError(what, place=self._where, got=names or "no messages at all")
         signals = dict(mapping.columns)
         self._check(schema, signals, chosen)
         cells = [_cell(column, signals[column.name]) for column in schema.fields]
@@ -316,7 +316,7 @@ def _load(path: Path) -> Any:
     except (OSError, ValueError, cantools.database.Error) as error:
         raise unreadable(path, error, "cannot be read as a CAN database") from None
     except Exception as error:
-        raise FileError(Problem("is no CAN database", place=Place(str(path)))) from error
+        raise FileError("is no CAN database", place=Place(str(path))) from error
 
 
 def _is(message: Any, wanted: str) -> bool:

@@ -7,33 +7,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from headway.errors import DataError, Place, Problem
+from headway.errors import DataError, Place
 from headway.expressions.kernels import f32
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
-from headway.sources.source_records import (
-    WHOLE,
-    Record,
-    RecordingFormat,
-    bad_value,
-    parse_time,
-    unknown_arrival,
-    unreadable,
-    wanted_fields,
-)
+from headway.sources import source_records
 
 Line = tuple[int, list[str]]
 
 
-class CsvFormat(RecordingFormat):
+class CsvFormat(source_records.RecordingFormat):
     """The rows of the file as they stand; its header is checked at once."""
 
     name = "csv"
     summary = "CSV with a header line"
 
-    def read(self, path: Path, schema: Schema) -> Iterator[Record]:
+    def read(self, path: Path, schema: Schema) -> Iterator[source_records.Record]:
         lines = _lines(path)
         _, header = next(lines, (1, []))
-        fields = wanted_fields(path, schema, header, 1)
+        fields = source_records.wanted_fields(path, schema, header, 1)
         return _records(path, lines, header, fields, len(schema.columns))
 
 
@@ -46,14 +37,14 @@ def _lines(path: Path) -> Iterator[Line]:
                 if cells:
                     yield reader.line_num, cells
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise source_records.unreadable(path, error) from None
     except (csv.Error, UnicodeDecodeError) as error:
-        raise unreadable(path, error, "is not CSV in UTF-8") from None
+        raise source_records.unreadable(path, error, "is not CSV in UTF-8") from None
 
 
 def _records(
     path: Path, lines: Iterator[Line], header: list[str], fields: list[Field], width: int
-) -> Iterator[Record]:
+) -> Iterator[source_records.Record]:
     columns = [(field, header.index(field.name), PARSERS[field.type]) for field in fields]
     names = [field.name for field in fields]
     arrival = names.index(ARRIVAL_COLUMN) if ARRIVAL_COLUMN in names else 0
@@ -61,11 +52,9 @@ def _records(
     for line, cells in lines:
         if len(cells) != len(header):
             raise DataError(
-                Problem(
-                    "a line has another number of cells than the header",
-                    place=Place(str(path), line),
-                    got=f"{len(cells)} cells for {len(header)} columns",
-                )
+                "a line has another number of cells than the header",
+                place=Place(str(path), line),
+                got=f"{len(cells)} cells for {len(header)} columns",
             )
         values: list[Any] = []
         for field, place, parse in columns:
@@ -73,11 +62,11 @@ def _records(
             try:
                 values.append(parse(text) if text else None)
             except (ValueError, OverflowError):
-                raise bad_value(path, line, field, text) from None
+                raise source_records.bad_value(path, line, field, text) from None
         if values[arrival] is None:
-            raise unknown_arrival(path, line)
+            raise source_records.unknown_arrival(path, line)
         owner = None if vehicle is None else values[vehicle]
-        yield Record(values[arrival], owner, tuple(values[:width]), line)
+        yield source_records.Record(values[arrival], owner, tuple(values[:width]), line)
 
 
 def _boolean(text: str) -> bool:
@@ -88,7 +77,10 @@ def _boolean(text: str) -> bool:
 
 def _whole(bits: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
-        if not WHOLE.fullmatch(text) or not -(1 << bits) <= (number := int(text)) < 1 << bits:
+        if (
+            not source_records.WHOLE.fullmatch(text)
+            or not -(1 << bits) <= (number := int(text)) < 1 << bits
+        ):
             raise ValueError
         return number
 
@@ -108,5 +100,5 @@ PARSERS: dict[DataType, Callable[[str], Any]] = {
     DataType.FLOAT: lambda text: f32(_real(text)),
     DataType.DOUBLE: _real,
     DataType.STRING: str,
-    DataType.TIMESTAMP: parse_time,
+    DataType.TIMESTAMP: source_records.parse_time,
 }

@@ -25,17 +25,10 @@ import pyarrow as pa
 from headway.errors import DataError, Place, Problem
 from headway.model.query import Source
 from headway.model.schema import ARRIVAL_COLUMN, TIMESTAMP_COLUMN, DataType, Field, Schema
+from headway.sources import source_records
 from headway.sources.jsonl_file import mapping_records
 from headway.sources.parquet_file import ARROW_TYPES, batch_records
 from headway.sources.recordings import Contents, RecordedArrival, count_records, merged
-from headway.sources.source_records import (
-    ARRIVAL_FIELD,
-    VEHICLE_FIELD,
-    Record,
-    microseconds_of,
-    wanted_fields,
-    wrong_types,
-)
 
 FORMS = "a pandas, Polars or Arrow table, or a list of rows"
 
@@ -55,7 +48,7 @@ class InMemory:
     """Every source's records in order of arrival."""
 
     sources: tuple[Source, ...]
-    records: Mapping[str, Sequence[Record]]
+    records: Mapping[str, Sequence[source_records.Record]]
     contents: Contents
 
     def arrivals(self, vehicle: str | None) -> Iterator[RecordedArrival]:
@@ -75,14 +68,14 @@ class InMemory:
 def in_memory(data: Mapping[str, ArrowStream | Rows], sources: Sequence[Source]) -> InMemory:
     """DataError when sources and data do not belong together, or a table is not of its schema."""
     check_names(data, sources)
-    records: dict[str, list[Record]] = {}
+    records: dict[str, list[source_records.Record]] = {}
     for source in sources:
         found = list(read_given(place_of(source.name), data[source.name], source.schema))
         found.sort(key=lambda record: record.arrived_at)
         records[source.name] = found
     streams = ((name, place_of(name), found) for name, found in records.items())
     got = f"only empty tables: {', '.join(records)}"
-    nothing = DataError(Problem("there is nothing to run", at="data", got=got))
+    nothing = DataError("there is nothing to run", at="data", got=got)
     return InMemory(tuple(sources), records, count_records(streams, nothing))
 
 
@@ -111,34 +104,30 @@ def place_of(source: str) -> str:
     return f"data[{source!r}]"
 
 
-def read_given(where: str, given: object, schema: Schema) -> Iterator[Record]:
+def read_given(where: str, given: object, schema: Schema) -> Iterator[source_records.Record]:
     """The tuples as they stand; the columns are checked at once."""
     if isinstance(given, ArrowStream | pa.RecordBatch):
         return _read_table(where, given, schema)
     if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
         return _read_rows(where, list(given), schema)
     raise DataError(
-        Problem(
-            "this is no table", place=Place(where), got=type(given).__name__, want=f"give {FORMS}"
-        )
+        "this is no table", place=Place(where), got=type(given).__name__, want=f"give {FORMS}"
     )
 
 
-def _read_table(where: str, given: object, schema: Schema) -> Iterator[Record]:
+def _read_table(where: str, given: object, schema: Schema) -> Iterator[source_records.Record]:
     try:
         table = pa.table(given)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(
-            Problem(
-                f"cannot be made an Arrow table: {': '.join(map(str, error.args))}",
-                place=Place(where),
-                want="give every column one type",
-            )
+            f"cannot be made an Arrow table: {': '.join(map(str, error.args))}",
+            place=Place(where),
+            want="give every column one type",
         ) from None
     there = {column.name: column.type for column in table.schema}
-    fields = wanted_fields(where, schema, there)
+    fields = source_records.wanted_fields(where, schema, there)
     if wrong := [field for field in fields if not _convertible(there[field.name], field.type)]:
-        raise wrong_types(where, wrong, there)
+        raise source_records.wrong_types(where, wrong, there)
     names = [field.name for field in fields]
     return batch_records(where, table.select(names).to_batches(), fields, len(schema.columns))
 
@@ -161,7 +150,7 @@ def _convertible(kind: Any, wanted: DataType) -> bool:
             return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
-def _read_rows(where: str, rows: list[Any], schema: Schema) -> Iterator[Record]:
+def _read_rows(where: str, rows: list[Any], schema: Schema) -> Iterator[source_records.Record]:
     names = [field.name for field in schema.columns]
     lines: list[tuple[int, dict[str, Any]]] = []
     there: dict[str, None] = {}
@@ -171,25 +160,21 @@ def _read_rows(where: str, rows: list[Any], schema: Schema) -> Iterator[Record]:
         elif isinstance(row, Sequence) and not isinstance(row, str | bytes):
             if len(row) != len(names):
                 raise DataError(
-                    Problem(
-                        "a row has another number of values than its source has columns",
-                        place=Place(where, number),
-                        got=f"{len(row)} values",
-                        want=f"want ({', '.join(names)})",
-                    )
+                    "a row has another number of values than its source has columns",
+                    place=Place(where, number),
+                    got=f"{len(row)} values",
+                    want=f"want ({', '.join(names)})",
                 )
             line = dict(zip(names, map(_plain, row), strict=True))
         else:
             want = "a mapping, or a tuple of the timestamp and the fields"
             got = type(row).__name__
-            raise DataError(
-                Problem("this is no row", place=Place(where, number), got=got, want=want)
-            )
+            raise DataError("this is no row", place=Place(where, number), got=got, want=want)
         there |= dict.fromkeys(line)
         lines.append((number, line))
     if not lines:
         return iter(())
-    fields = wanted_fields(where, schema, there)
+    fields = source_records.wanted_fields(where, schema, there)
     if ARRIVAL_COLUMN in there:  # a row that says nothing of it arrives when it is sensed
         for _, line in lines:
             line.setdefault(ARRIVAL_COLUMN, line.get(TIMESTAMP_COLUMN))
@@ -199,7 +184,7 @@ def _read_rows(where: str, rows: list[Any], schema: Schema) -> Iterator[Record]:
 def _plain(value: Any) -> Any:
     """Python's own values of numpy's, microseconds of a ``datetime`` (of pandas', too)."""
     if isinstance(value, datetime):
-        return microseconds_of(value)
+        return source_records.microseconds_of(value)
     return value.item() if type(value).__module__ == "numpy" else value
 
 
@@ -207,7 +192,11 @@ def given_table(given: ArrowStream | Rows, source: Source) -> Any:
     """One source's data as an Arrow table of exactly its schema's types, in order of arrival."""
     found = list(read_given(place_of(source.name), given, source.schema))
     found.sort(key=lambda record: record.arrived_at)
-    fields: list[Field] = [*source.schema.columns, ARRIVAL_FIELD, VEHICLE_FIELD]
+    fields: list[Field] = [
+        *source.schema.columns,
+        source_records.ARRIVAL_FIELD,
+        source_records.VEHICLE_FIELD,
+    ]
     rows = [(*record.row, record.arrived_at, record.vehicle) for record in found]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(fields)
     arrays = [

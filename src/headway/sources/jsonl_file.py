@@ -12,23 +12,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from headway.errors import DataError, Place, Problem
+from headway.errors import DataError, Place
 from headway.expressions.kernels import f32
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
-from headway.sources.source_records import (
-    Record,
-    RecordingFormat,
-    bad_value,
-    parse_time,
-    unknown_arrival,
-    unreadable,
-    wanted_fields,
-)
+from headway.sources import source_records
 
 Line = tuple[int, dict[str, Any]]
 
 
-class JsonLinesFormat(RecordingFormat):
+class JsonLinesFormat(source_records.RecordingFormat):
     """The lines as they stand; the first is checked at once. An empty file has no tuples.
 
     A format whose lines are JSON objects of another form derives from it and gives :meth:`cells`.
@@ -41,12 +33,12 @@ class JsonLinesFormat(RecordingFormat):
         """The columns of a line, by name. ValueError says what is wrong with it."""
         return line
 
-    def read(self, path: Path, schema: Schema) -> Iterator[Record]:
+    def read(self, path: Path, schema: Schema) -> Iterator[source_records.Record]:
         lines = self._lines(path)
         first = next(lines, None)
         if first is None:
             return iter(())
-        fields = wanted_fields(path, schema, first[1], first[0])
+        fields = source_records.wanted_fields(path, schema, first[1], first[0])
         return mapping_records(path, chain([first], lines), fields, len(schema.columns))
 
     def _lines(self, path: Path) -> Iterator[Line]:
@@ -56,9 +48,9 @@ class JsonLinesFormat(RecordingFormat):
                     if not text.isspace():
                         yield number, self._cells(path, number, text)
         except OSError as error:
-            raise unreadable(path, error) from None
+            raise source_records.unreadable(path, error) from None
         except UnicodeDecodeError as error:
-            raise unreadable(path, error, "is not JSON in UTF-8") from None
+            raise source_records.unreadable(path, error, "is not JSON in UTF-8") from None
 
     def _cells(self, path: Path, number: int, text: str) -> dict[str, Any]:
         line = _parsed(path, number, text)
@@ -66,7 +58,7 @@ class JsonLinesFormat(RecordingFormat):
             return self.cells(line)
         except ValueError as error:
             place = Place(str(path), number)
-            raise DataError(Problem(f"not a line of its format: {error}", place=place)) from None
+            raise DataError(f"not a line of its format: {error}", place=place) from None
 
 
 def _parsed(path: Path, number: int, text: str) -> dict[str, Any]:
@@ -74,18 +66,18 @@ def _parsed(path: Path, number: int, text: str) -> dict[str, Any]:
         value = json.loads(text.rstrip())
     except json.JSONDecodeError as error:
         place = Place(str(path), number, error.colno)
-        raise DataError(Problem(f"not JSON: {error.msg}", place=place)) from None
+        raise DataError(f"not JSON: {error.msg}", place=place) from None
     except (RecursionError, ValueError):  # nested too deeply, a number of thousands of digits
-        raise DataError(Problem("not readable JSON", place=Place(str(path), number))) from None
+        raise DataError("not readable JSON", place=Place(str(path), number)) from None
     if not isinstance(value, dict):
         what = "a line must be a JSON object"
-        raise DataError(Problem(what, place=Place(str(path), number), got=f"{text.strip():.80}"))
+        raise DataError(what, place=Place(str(path), number), got=f"{text.strip():.80}")
     return value
 
 
 def mapping_records(
     path: Path | str, lines: Iterator[Line], fields: list[Field], width: int
-) -> Iterator[Record]:
+) -> Iterator[source_records.Record]:
     """The tuples of numbered mappings, wherever they are from; a key that is missing is NULL."""
     columns = [(field, field.name, CONVERTERS[field.type]) for field in fields]
     names = [field.name for field in fields]
@@ -98,11 +90,11 @@ def mapping_records(
             try:
                 values.append(None if value is None else convert(value))
             except (TypeError, ValueError, OverflowError):
-                raise bad_value(path, number, field, value) from None
+                raise source_records.bad_value(path, number, field, value) from None
         if values[arrival] is None:
-            raise unknown_arrival(path, number)
+            raise source_records.unknown_arrival(path, number)
         owner = None if vehicle is None else values[vehicle]
-        yield Record(values[arrival], owner, tuple(values[:width]), number)
+        yield source_records.Record(values[arrival], owner, tuple(values[:width]), number)
 
 
 def _boolean(value: Any) -> bool:
@@ -138,7 +130,7 @@ _long = _whole(63)
 
 
 def _time(value: Any) -> int:
-    return parse_time(value) if isinstance(value, str) else _long(value)
+    return source_records.parse_time(value) if isinstance(value, str) else _long(value)
 
 
 CONVERTERS: dict[DataType, Callable[[Any], Any]] = {

@@ -57,7 +57,7 @@ def entries(content: bytes, each: str | None, place: Place) -> Iterator[MessageE
     try:
         message = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DataError(Problem(f"a message is not JSON: {error}", place=place)) from None
+        raise DataError(f"a message is not JSON: {error}", place=place) from None
     if not isinstance(message, dict):
         raise _wrong(place, "", message, "a JSON object")
     if each is None:
@@ -72,9 +72,7 @@ def entries(content: bytes, each: str | None, place: Place) -> Iterator[MessageE
 
 
 def _wrong(place: Place, at: str, got: object, want: str) -> DataError:
-    return DataError(
-        Problem("not right", place=place, at=at, got=f"{got!r:.80}", want=f"want {want}")
-    )
+    return DataError("not right", place=place, at=at, got=f"{got!r:.80}", want=f"want {want}")
 
 
 def _lookup(value: Any, path: str) -> Any:
@@ -181,14 +179,12 @@ def _check_topic(path: Path, topic: str) -> None:
     if not mine:
         got = ", ".join(sorted({channel.topic for channel in channels})[:30])
         what = f"there is no topic {topic!r}"
-        raise DataError(Problem(what, place=Place(str(path)), got=got or "no topics"))
+        raise DataError(what, place=Place(str(path)), got=got or "no topics")
     if odd := sorted({c.message_encoding for c in mine if c.message_encoding != ENCODING}):
         raise UnsupportedError(
-            Problem(
-                f"messages of {topic} are in {', '.join(odd)}",
-                place=Place(str(path)),
-                want="only json is read: convert the file, or record this topic as json",
-            )
+            f"messages of {topic} are in {', '.join(odd)}",
+            place=Place(str(path)),
+            want="only json is read: convert the file, or record this topic as json",
         )
 
 
@@ -210,4 +206,4 @@ def _reader(path: Path) -> Iterator[Any]:
     except (damage, broken, OSError, struct.error, UnicodeDecodeError, EOFError) as error:
         what = f"is no whole MCAP file: cut short or damaged ({type(error).__name__})"
         want = "the tool 'mcap recover' can save what is there"
-        raise FileError(Problem(what, place=Place(str(path)), got=str(error), want=want)) from None
+        raise FileError(what, place=Place(str(path)), got=str(error), want=want) from None

@@ -92,7 +92,7 @@ def _short(path: Path, at: int, size: int) -> FileError:
 
 
 def _bad(path: Path, what: str, *, got: str = "", want: str = "") -> FileError:
-    return FileError(Problem(what, place=Place(str(path)), got=got, want=want))
+    return FileError(what, place=Place(str(path)), got=got, want=want)
 
 
 # ---------------------------------------------------------------- samples as cells
@@ -127,12 +127,10 @@ def _check_kind(values: Any, field: Field, channel: str, path: Path) -> None:
     kinds = "SUObiuf" if field.type is DataType.STRING else "biuf"
     if values.ndim != 1 or values.dtype.kind not in kinds or field.type is DataType.TIMESTAMP:
         raise DataError(
-            Problem(
-                f"channel {channel!r} cannot be {field.describe()}",
-                place=Place(str(path)),
-                at=field.name,
-                got=f"{values.dtype} of {values.ndim} dimensions",
-            )
+            f"channel {channel!r} cannot be {field.describe()}",
+            place=Place(str(path)),
+            at=field.name,
+            got=f"{values.dtype} of {values.ndim} dimensions",
         )
 
 
@@ -154,13 +152,11 @@ def _numbers(values: Any, field: Field, there: Any, channel: str, path: Path, fi
         wrong = np.flatnonzero(there & ~fits)
         if len(wrong):
             raise DataError(
-                Problem(
-                    "a sample is not a value of its column",
-                    place=Place(str(path), first + int(wrong[0]) + 1),
-                    at=f"{field.name} ({channel})",
-                    got=str(values[wrong[0]]),
-                    want=f"want {field.describe()}",
-                )
+                "a sample is not a value of its column",
+                place=Place(str(path), first + int(wrong[0]) + 1),
+                at=f"{field.name} ({channel})",
+                got=str(values[wrong[0]]),
+                want=f"want {field.describe()}",
             )
         return np.where(there, values, 0).astype(
             bool if field.type is DataType.BOOLEAN else np.int64
@@ -200,9 +196,7 @@ def _not_one(
     if found:
         got = ", ".join(_told(measurement, group) for group in found)
         return DataError(
-            Problem(
-                f"several groups have {listed}", place=place, got=got, want="say which: 'group:'"
-            )
+            f"several groups have {listed}", place=place, got=got, want="say which: 'group:'"
         )
     got = "; ".join(
         f"{name} in {', '.join(_told(measurement, g) for g, _ in measurement.channels_db[name])}"
@@ -212,7 +206,7 @@ def _not_one(
         f"no group has {listed} together" if wanted is None else f"no group {wanted} has {listed}"
     )
     want = "a source takes channels that were sampled together: make sources of their own"
-    return DataError(Problem(what, place=place, got=got, want=want))
+    return DataError(what, place=place, got=got, want=want)
 
 
 def _names(measurement: Any, group: int) -> list[str]:
@@ -231,7 +225,7 @@ def _check_clock(measurement: Any, group: int, place: Place) -> None:
     if kind != TIME:
         got = "no master channel" if kind is None else f"a master channel of type {kind}"
         what = f"group {_told(measurement, group)} has no times"
-        raise DataError(Problem(what, place=place, got=got, want="want a master channel of time"))
+        raise DataError(what, place=place, got=got, want="want a master channel of time")
 
 
 # ---------------------------------------------------------------- the source
@@ -270,7 +264,7 @@ def _records(
             wanted = min(RECORDS, count - first)
             if any(len(one.samples) != wanted for one in piece) or len(seconds) != wanted:
                 what = f"has {first + len(seconds):,} of the {count:,} samples it tells of"
-                raise DataError(Problem(what, place=Place(str(path)), at=f"group {group}"))
+                raise DataError(what, place=Place(str(path)), at=f"group {group}")
             times = (np.rint(seconds * 1e6).astype(np.int64) + start).tolist()
             columns = [
                 cells(one, field, channel, path, first)

@@ -10,20 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headway.errors import DataError, Place, Problem
+from headway.errors import DataError, Place
 from headway.model.schema import ARRIVAL_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.model.user_operator import Row
-from headway.sources.source_records import (
-    ARRIVAL_FIELD,
-    VEHICLE_FIELD,
-    Record,
-    RecordingFormat,
-    not_fitting,
-    unknown_arrival,
-    unreadable,
-    wanted_fields,
-    wrong_types,
-)
+from headway.sources import source_records
 
 # ---------------------------------------------------------------- reading
 
@@ -40,17 +30,17 @@ ARROW_TYPES = {
 NOT_PARQUET = "cannot be read as Parquet (is the file complete?)"
 
 
-class ParquetFormat(RecordingFormat):
+class ParquetFormat(source_records.RecordingFormat):
     """See :func:`read_parquet`."""
 
     name = "parquet"
     summary = "Apache Parquet"
 
-    def read(self, path: Path, schema: Schema) -> Iterator[Record]:
+    def read(self, path: Path, schema: Schema) -> Iterator[source_records.Record]:
         return read_parquet(path, schema)
 
 
-def read_parquet(path: Path, schema: Schema) -> Iterator[Record]:
+def read_parquet(path: Path, schema: Schema) -> Iterator[source_records.Record]:
     """The rows of the file as they stand; its columns and their types are checked at once.
 
     A column may be narrower than its field (an int for a double). Times may have any unit and zone
@@ -59,11 +49,11 @@ def read_parquet(path: Path, schema: Schema) -> Iterator[Record]:
     try:
         file = pq.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error, NOT_PARQUET) from None
+        raise source_records.unreadable(path, error, NOT_PARQUET) from None
     there = {column.name: column.type for column in file.schema_arrow}
-    fields = wanted_fields(path, schema, there)
+    fields = source_records.wanted_fields(path, schema, there)
     if wrong := [field for field in fields if not _fits(there[field.name], field.type)]:
-        raise wrong_types(path, wrong, there)
+        raise source_records.wrong_types(path, wrong, there)
     batches = _batches(path, file, [field.name for field in fields])
     return batch_records(path, batches, fields, len(schema.columns))
 
@@ -95,7 +85,7 @@ def _fits(kind: Any, wanted: DataType) -> bool:
 
 def batch_records(
     path: Path | str, batches: Iterable[Any], fields: list[Field], width: int
-) -> Iterator[Record]:
+) -> Iterator[source_records.Record]:
     """The tuples of Arrow's record batches; the first ``width`` of the fields are the schema's."""
     names = [field.name for field in fields]
     arrival = names.index(ARRIVAL_COLUMN) if ARRIVAL_COLUMN in names else 0
@@ -109,8 +99,8 @@ def batch_records(
         for row, arrived_at, owner in zip(rows, columns[arrival], owners, strict=True):
             number += 1
             if arrived_at is None:
-                raise unknown_arrival(path, number)
-            yield Record(arrived_at, owner, row, number)
+                raise source_records.unknown_arrival(path, number)
+            yield source_records.Record(arrived_at, owner, row, number)
 
 
 def _batches(path: Path, file: Any, columns: list[str]) -> Iterator[Any]:
@@ -118,7 +108,7 @@ def _batches(path: Path, file: Any, columns: list[str]) -> Iterator[Any]:
         with file:
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error, NOT_PARQUET) from None
+        raise source_records.unreadable(path, error, NOT_PARQUET) from None
 
 
 def _values(path: Path | str, column: Any, field: Field) -> list[Any]:
@@ -131,7 +121,7 @@ def _values(path: Path | str, column: Any, field: Field) -> list[Any]:
                 column = column.cast(pa.timestamp("us", tz=column.type.tz))
         column = column.cast(target)
     except pa.ArrowInvalid as error:
-        raise not_fitting(path, field, error) from None
+        raise source_records.not_fitting(path, field, error) from None
     if column.null_count or field.type is DataType.STRING:
         values: list[Any] = column.to_pylist()
     else:
@@ -158,7 +148,7 @@ class StreamWriter:
     ) -> None:
         self._path = path
         self._part = path.with_name(path.name + ".part")
-        extras = [ARRIVAL_FIELD] * arrival + [VEHICLE_FIELD] * vehicle
+        extras = [source_records.ARRIVAL_FIELD] * arrival + [source_records.VEHICLE_FIELD] * vehicle
         self._extras = [field.name for field in extras]
         self._fields = [*schema.columns, *extras]
         self._schema = arrow_schema(self._fields)
@@ -167,7 +157,7 @@ class StreamWriter:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = pq.ParquetWriter(self._part, self._schema)
         except OSError as error:
-            raise unreadable(path, error, "cannot be written") from None
+            raise source_records.unreadable(path, error, "cannot be written") from None
 
     def write(self, row: Row, arrived_at: int | None = None, vehicle: str | None = None) -> None:
         extra = {ARRIVAL_COLUMN: arrived_at, VEHICLE_COLUMN: vehicle}
@@ -191,12 +181,10 @@ class StreamWriter:
             return pa.array(values, ARROW_TYPES[field.type])
         except (pa.ArrowException, OverflowError, UnicodeError) as error:
             raise DataError(
-                Problem(
-                    f"a value is not of its column's type: {error}",
-                    place=Place(str(self._path)),
-                    at=field.name,
-                    want=f"want {field.describe()}",
-                )
+                f"a value is not of its column's type: {error}",
+                place=Place(str(self._path)),
+                at=field.name,
+                want=f"want {field.describe()}",
             ) from None
 
     def close(self) -> None:

@@ -89,26 +89,22 @@ def merged(
 def find_file(folder: Path, name: str) -> Path:
     """The file of a source in a recording."""
     if not folder.is_dir():
-        raise FileError(Problem("there is no such folder", place=Place(str(folder))))
+        raise FileError("there is no such folder", place=Place(str(folder)))
     found = [path for suffix in suffixes() if (path := folder / f"{name}{suffix}").exists()]
     if not found:
         there = sorted(path.name for path in folder.iterdir())
         raise FileError(
-            Problem(
-                f"no file for source {name!r}",
-                place=Place(str(folder)),
-                got=", ".join(there[:20]) or "an empty folder",
-                want=f"write {', '.join(name + suffix for suffix in suffixes())}",
-            )
+            f"no file for source {name!r}",
+            place=Place(str(folder)),
+            got=", ".join(there[:20]) or "an empty folder",
+            want=f"write {', '.join(name + suffix for suffix in suffixes())}",
         )
     if len(found) > 1:
         raise FileError(
-            Problem(
-                f"several files for source {name!r}",
-                place=Place(str(folder)),
-                got=", ".join(path.name for path in found),
-                want="keep one of them",
-            )
+            f"several files for source {name!r}",
+            place=Place(str(folder)),
+            got=", ".join(path.name for path in found),
+            want="keep one of them",
         )
     return found[0]
 
@@ -126,13 +122,11 @@ def _ordered(path: Path, records: Iterator[Record]) -> Iterator[Record]:
     for record in records:
         if before is not None and record.arrived_at < before.arrived_at:
             raise DataError(
-                Problem(
-                    "a tuple arrives before the one in front of it",
-                    place=Place(str(path), record.number),
-                    at=ARRIVAL_COLUMN,
-                    got=f"{record.arrived_at} after {before.arrived_at} (microseconds)",
-                    want="sort the file by arrival, stably",
-                )
+                "a tuple arrives before the one in front of it",
+                place=Place(str(path), record.number),
+                at=ARRIVAL_COLUMN,
+                got=f"{record.arrived_at} after {before.arrived_at} (microseconds)",
+                want="sort the file by arrival, stably",
             )
         before = record
         yield record
@@ -185,7 +179,7 @@ def scan_recording(folder: Path, sources: Iterable[Source]) -> Contents:
     got = f"only empty files: {', '.join(path.name for path, _ in files.values())}"
     return count_records(
         ((name, path, read_file(path, source.schema)) for name, (path, source) in files.items()),
-        FileError(Problem("there is nothing to run", place=Place(str(folder)), got=got)),
+        FileError("there is nothing to run", place=Place(str(folder)), got=got),
     )
 
 
@@ -225,11 +219,9 @@ def _check_times(path: Path | str, record: Record) -> None:
     for column, time in times.items():
         if time is not None and not -FARTHEST <= time <= FARTHEST:
             raise DataError(
-                Problem(
-                    "a time beyond the engine's clock",
-                    place=Place(str(path), record.number),
-                    at=column,
-                    got=f"{time} (microseconds)",
-                    want="a time between the years 1828 and 2112",
-                )
+                "a time beyond the engine's clock",
+                place=Place(str(path), record.number),
+                at=column,
+                got=f"{time} (microseconds)",
+                want="a time between the years 1828 and 2112",
             )

@@ -127,25 +127,21 @@ def bad_value(path: Path | str, line: int, field: Field, value: object) -> DataE
     if field.type is DataType.TIMESTAMP:
         want += ": ISO 8601, or whole microseconds since the epoch"
     return DataError(
-        Problem(
-            "not a value of its column",
-            place=Place(str(path), line),
-            at=field.name,
-            got=f"{value!r:.80}",
-            want=want,
-        )
+        "not a value of its column",
+        place=Place(str(path), line),
+        at=field.name,
+        got=f"{value!r:.80}",
+        want=want,
     )
 
 
 def not_fitting(path: Path | str, field: Field, error: Exception) -> DataError:
     """A column of an Arrow table with a value that its type cannot hold."""
     return DataError(
-        Problem(
-            f"a value does not fit its column: {error}",
-            place=Place(str(path)),
-            at=field.name,
-            want=f"want {field.describe()}",
-        )
+        f"a value does not fit its column: {error}",
+        place=Place(str(path)),
+        at=field.name,
+        want=f"want {field.describe()}",
     )
 
 
@@ -153,20 +149,18 @@ def unknown_arrival(path: Path | str, number: int) -> DataError:
     """A tuple without a time of arrival has no place in the order."""
     want = f"without the column {ARRIVAL_COLUMN!r} every tuple needs its {TIMESTAMP_COLUMN!r}"
     return DataError(
-        Problem(
-            "a tuple without a time of arrival",
-            place=Place(str(path), number),
-            at=ARRIVAL_COLUMN,
-            got="NULL",
-            want=want,
-        )
+        "a tuple without a time of arrival",
+        place=Place(str(path), number),
+        at=ARRIVAL_COLUMN,
+        got="NULL",
+        want=want,
     )
 
 
 def unreadable(path: Path, error: Exception, what: str = "cannot be read") -> FileError:
     """A file that is not there, or not what its name says."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return FileError(Problem(f"{what}: {reason}", place=Place(str(path))))
+    return FileError(f"{what}: {reason}", place=Place(str(path)))
 
 
 def needed(module: str, package: str, *, extra: str, reading: str) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.world.cam import (
     CamReports,
     CamValues,
@@ -85,12 +85,10 @@ def receive(
     """
     if radio.damage and not bytes_on_air:
         raise InputError(
-            Problem(
-                "only bytes can be damaged",
-                at="radio.damage",
-                got=repr(radio.damage),
-                want="record with bytes_on_air, or set it to 0",
-            )
+            "only bytes can be damaged",
+            at="radio.damage",
+            got=repr(radio.damage),
+            want="record with bytes_on_air, or set it to 0",
         )
     seed, trial, receiver = seeds
     arrives = generator(seed, trial, Purpose.LOSS, receiver).random(len(heard.sent_at))

@@ -25,11 +25,16 @@ import numpy as np
 
 from headway.errors import EnvironmentMissing
 from headway.fusion.state import NORMAL_95
-from headway.sources.geodesy import ECCENTRICITY_SQUARED, EQUATORIAL_RADIUS
 from headway.world.traffic import Array, Integers
 
 # ---------------------------------------------------------------- quantities
 
+EQUATORIAL_RADIUS = 6_378_137.0
+"""a of WGS 84, metres"""
+FLATTENING = 1 / 298.257223563
+"""f"""
+ECCENTRICITY_SQUARED = FLATTENING * (2 - FLATTENING)
+"""e² = f (2 − f)"""
 LATITUDE, LONGITUDE = 34.6937, 135.5023
 """degrees; any place would do, but not a pole"""
 _CURVE = 1 - ECCENTRICITY_SQUARED * sin(radians(LATITUDE)) ** 2

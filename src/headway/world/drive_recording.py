@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.model.query import Source
 from headway.model.schema import DataType, Field, Schema, parse_field
 from headway.sources.parquet_file import arrow_schema
@@ -128,11 +128,9 @@ class DriveRecording:
         stream = self.streams.get(source.name)
         if stream is None:
             raise InputError(
-                Problem(
-                    f"the drive has no stream {source.name!r}",
-                    at=f"sources.{source.name}",
-                    want=f"there are: {', '.join(self.streams)}",
-                )
+                f"the drive has no stream {source.name!r}",
+                at=f"sources.{source.name}",
+                want=f"there are: {', '.join(self.streams)}",
             )
         names = [field.name for field in source.schema.columns]
         wanted_fields(Path(source.name), source.schema, stream.column_names)
@@ -224,26 +222,22 @@ def _column(traffic: Traffic, car: int) -> int:
     found = np.flatnonzero(traffic.ids == car)
     if found.size == 0:
         raise InputError(
-            Problem(
-                "there is no such car",
-                at="car",
-                got=str(car),
-                want=f"the traffic has {traffic.ids[0]} to {traffic.ids[-1]}",
-            )
+            "there is no such car",
+            at="car",
+            got=str(car),
+            want=f"the traffic has {traffic.ids[0]} to {traffic.ids[-1]}",
         )
     return int(found[0])
 
 
 def _check(trial: int, begin: int) -> None:
     if trial < 0:
-        raise InputError(Problem("must not be negative", at="trial", got=str(trial)))
+        raise InputError("must not be negative", at="trial", got=str(trial))
     if begin % 1000:
         raise InputError(
-            Problem(
-                "must be whole milliseconds, as a CAM tells times",
-                at="begin",
-                got=f"{begin} microseconds",
-            )
+            "must be whole milliseconds, as a CAM tells times",
+            at="begin",
+            got=f"{begin} microseconds",
         )
 
 

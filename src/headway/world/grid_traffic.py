@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.world.drive_scenario import Scenario
 from headway.world.traffic import Array, Bounds, Collision, Integers, Motion, Truths
 
@@ -172,12 +172,10 @@ def _share(total: int, number: int, parts: int) -> int:
 def _choose(places: list[int], count: int, random: np.random.Generator, where: str) -> list[int]:
     if count > len(places):
         raise InputError(
-            Problem(
-                f"there is no room for so many cars {where}",
-                at="scenario.cars",
-                got=f"{count} cars for {len(places)} places, one each {SPACING:g} m of lane",
-                want="give fewer cars, more lanes, or another crowd",
-            )
+            f"there is no room for so many cars {where}",
+            at="scenario.cars",
+            got=f"{count} cars for {len(places)} places, one each {SPACING:g} m of lane",
+            want="give fewer cars, more lanes, or another crowd",
         )
     return [places[n] for n in random.choice(len(places), size=count, replace=False)]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headway.errors import EnvironmentMissing, FileError, InputError, Place, Problem
+from headway.errors import EnvironmentMissing, FileError, InputError, Place
 from headway.sources.source_records import unreadable
 from headway.world.traffic import Array, Bounds, Collision, Integers, Motion, Truths
 
@@ -48,7 +48,7 @@ def read_network(path: Path) -> StreetNetwork:
     # The two directions of a street are two edges, and one street.
     joined = sorted({(min(pair), max(pair)) for pair in ends.values() if set(pair) <= set(places)})
     if not joined:
-        raise FileError(Problem("a network without streets", place=Place(str(path))))
+        raise FileError("a network without streets", place=Place(str(path)))
     return StreetNetwork(
         np.array(list(places.values())),
         np.array([(*places[first], *places[second]) for first, second in joined]),
@@ -83,9 +83,7 @@ def generate_grid(folder: Path, columns: int, rows: int, block: float) -> Path:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise FileError(
-            Problem(f"netgenerate failed: {done.stderr.strip()}", place=Place(str(path)))
-        )
+        raise FileError(f"netgenerate failed: {done.stderr.strip()}", place=Place(str(path)))
     return path
 
 
@@ -132,9 +130,7 @@ def _parse(path: Path, tag: str, want: str) -> ElementTree.Element:
     except ElementTree.ParseError as error:
         raise unreadable(path, error, "cannot be read as XML") from None
     if root.tag != tag:
-        raise FileError(
-            Problem(f"no <{tag}> file", place=Place(str(path)), got=f"<{root.tag}>", want=want)
-        )
+        raise FileError(f"no <{tag}> file", place=Place(str(path)), got=f"<{root.tag}>", want=want)
     return root
 
 
@@ -218,21 +214,19 @@ def sumo_traffic(
     """
     if duration < STEP or not 0 <= equipped <= 1:
         raise InputError(
-            Problem(
-                f"duration must be at least {STEP} s, and equipped from 0 to 1",
-                at="sumo",
-                got=f"{duration} and {equipped}",
-            )
+            f"duration must be at least {STEP} s, and equipped from 0 to 1",
+            at="sumo",
+            got=f"{duration} and {equipped}",
         )
     network = read_network(net)
     names, steps = _drive(net, routes, duration, seed)
     if not names:
         raise FileError(
-            Problem("no car departs", place=Place(str(routes)), got=f"{duration:g} s of driving")
+            "no car departs", place=Place(str(routes)), got=f"{duration:g} s of driving"
         )
     if own is not None and own not in names:
         raise InputError(
-            Problem("no such car departs", at="own", got=repr(own), want=f"such as {names[0]!r}")
+            "no such car departs", at="own", got=repr(own), want=f"such as {names[0]!r}"
         )
     present = np.isfinite(steps[0]).sum(axis=0)
     column = int(present.argmax()) if own is None else names.index(own)
@@ -298,6 +292,6 @@ def _drive(net: Path, routes: Path, duration: float, seed: int) -> tuple[tuple[s
         )  # fmt: skip
         if done.returncode or not result.exists():
             said = done.stderr.strip().splitlines()[-1:] or ["it says nothing"]
-            raise FileError(Problem(f"SUMO failed: {said[0]}", place=Place(str(routes))))
+            raise FileError(f"SUMO failed: {said[0]}", place=Place(str(routes)))
         with np.load(result) as stored:
             return tuple(str(name) for name in stored["names"]), stored["motion"]

@@ -26,14 +26,21 @@ import pyarrow.parquet as pq
 import headway
 import headway_studies
 from headway.drive.collision_warning import example
-from headway.errors import FileError, Place, Problem
+from headway.errors import FileError, Place
 from headway_studies.study import CellWork, Row
 
 CODE_FILE = "headway.json"
 SECONDS = "seconds"
 ABOVE = ("report", "cli")
 """layers of Headway that see rows at most"""
-OURS_ABOVE = ("report_page.py", "report_files.py", "reproduce_command.py", "reproduction.py")
+OURS_ABOVE = (
+    "independent_work.py",
+    "report_files.py",
+    "report_page.py",
+    "reproduce_command.py",
+    "reproduction.py",
+    "study_chart_drawing.py",
+)
 """files of this package that do"""
 
 
@@ -86,11 +93,9 @@ class CellStore:
                     return
                 if not force:
                     raise FileError(
-                        Problem(
-                            "the cells in this folder were computed by another version of Headway",
-                            place=Place(str(self.folder)),
-                            want="name another folder with --out, or throw them away with --force",
-                        )
+                        "the cells in this folder were computed by another version of Headway",
+                        place=Place(str(self.folder)),
+                        want="name another folder with --out, or throw them away with --force",
                     )
                 for cells in self.folder.glob("*/cells"):
                     shutil.rmtree(cells)
@@ -98,9 +103,7 @@ class CellStore:
             write_whole(mark, json.dumps({"code": code_fingerprint()}).encode())
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise FileError(
-                Problem(f"cannot be used: {reason}", place=Place(str(self.folder)))
-            ) from None
+            raise FileError(f"cannot be used: {reason}", place=Place(str(self.folder))) from None
 
     def is_ours(self) -> bool:
         """Whether there are cells here, and by this code."""
@@ -154,11 +157,9 @@ def _read(path: Path) -> pa.Table:
         return pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise FileError(
-            Problem(
-                f"is damaged: {error}",
-                place=Place(str(path)),
-                want="delete it and run the command again: only this cell is computed anew",
-            )
+            f"is damaged: {error}",
+            place=Place(str(path)),
+            want="delete it and run the command again: only this cell is computed anew",
         ) from None
 
 

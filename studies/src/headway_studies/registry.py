@@ -6,7 +6,7 @@ A package of its own may bring more through the entry point group ``headway.stud
 
 from __future__ import annotations
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.extensions import ExtensionObjects
 from headway_studies.aedsms import (
     aedsms_tasks,
@@ -87,7 +87,5 @@ def study_named(name: str) -> Study:
     """The study; InputError for a name there is none of, or of one that cannot be used."""
     found = STUDIES.get(name)
     if found is None:
-        raise InputError(
-            Problem(f"there is no study `{name}`", want=f"choose among {', '.join(STUDIES)}")
-        )
+        raise InputError(f"there is no study `{name}`", want=f"choose among {', '.join(STUDIES)}")
     return found

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from typing import Any
 
 from headway.report.chart_pages import chart_png
-from headway.report.charts import Chart, Grid
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table
 from headway_studies.run_studies import Reproduced
 from headway_studies.study import Claim, Paper, Study, Verdict
+from headway_studies.study_charts import Chart, Grid
 
 
 def studies(listed: Sequence[Study]) -> Table:

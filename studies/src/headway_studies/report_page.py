@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.report.chart_pages import CHART_CSS, HINT, chart_figure, chart_script
-from headway.report.charts import Grid, Picture
 from headway.report.html import escaped, page
 from headway_studies.report_files import duration, figures, tally
 from headway_studies.run_studies import Reproduced
 from headway_studies.study import Claim, Paper, Verdict
+from headway_studies.study_charts import Grid, Picture
 
 STUDY_CSS = """
 :root{--equal:#14632f;--equal-back:#e6f6ea;--same:#1d4f8f;--same-back:#e6effb;

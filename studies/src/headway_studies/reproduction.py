@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +22,6 @@ from headway.cli.terminal import (
     sentence,
     show,
     table,
-    weighted_progress,
     write,
     write_bytes,
     write_files,
@@ -43,6 +44,9 @@ REPORT, VERDICTS, TABLES, TIMINGS, PICTURES = (
     "report.html", "verdicts.json", "verdicts.md", "timings.json", "pictures",
 )  # fmt: skip
 
+SPEED_OVER_S = 120.0
+"""the time left is told from the speed of the last so many seconds: pieces of several seconds each
+come in pairs"""
 FEW = 3
 """studies whose claims are all shown on the screen; of more, only what differs is"""
 
@@ -122,10 +126,50 @@ def _refuse_lacking(store: CellStore, studies: Sequence[Study], *, quick: bool) 
         raise EnvironmentMissing("\n".join(told))
 
 
+@contextmanager
+def _weighted_progress(
+    total: float, count: int, *, shown: bool, unit: str
+) -> Iterator[Callable[[float, str], None]]:
+    """For pieces of unlike size: gives a function to be called with the size and the name of each
+    of ``count`` pieces. The sizes sum to ``total``, so that the time left is right although the
+    large pieces come first."""
+    if not shown or not sys.stderr.isatty():
+        yield lambda _, __: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    told = TextColumn("{task.fields[pieces]}")
+    columns = (
+        BarColumn(),
+        TaskProgressColumn(),
+        told,
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, speed_estimate_period=SPEED_OVER_S
+    ) as bar:
+        task = bar.add_task("", total=total, pieces=f"0/{count:,} {unit}")
+        done = 0
+
+        def advance(size: float, name: str) -> None:
+            nonlocal done
+            done += 1
+            bar.update(task, advance=size, pieces=f"{done:,}/{count:,} {unit}, {name}")
+
+        yield advance
+
+
 def _run(reproduction: Reproduction, master: str | None, *, shown: bool) -> list[Reproduced]:
     count = len(reproduction.missing)
     total = sum(reproduction.seconds[work.study] for work in reproduction.missing)
-    with weighted_progress(total, count, shown=shown, unit="cells") as advanced:
+    with _weighted_progress(total, count, shown=shown, unit="cells") as advanced:
 
         def advance(work: CellWork) -> None:
             advanced(reproduction.seconds[work.study], work.study)
@@ -136,7 +180,7 @@ def _run(reproduction: Reproduction, master: str | None, *, shown: bool) -> list
             owned_session(master, "headway reproduce") as spark,
             TemporaryDirectory(prefix="headway-") as scratch,
         ):
-            from headway.spark.batch.independent_work import run_pieces
+            from headway_studies.independent_work import run_pieces
 
             if not is_local(master):
                 ship(spark, None, Path(scratch))

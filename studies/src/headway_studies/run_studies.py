@@ -69,7 +69,7 @@ def run_on_spark(
     run_pieces: RunPieces, store: CellStore, works: Sequence[CellWork], advance: Advance
 ) -> list[CellDone]:
     """All cells as one job: ``run_pieces`` is
-    :func:`headway.spark.batch.independent_work.run_pieces` in a session. The folder must be
+    :func:`headway_studies.independent_work.run_pieces` in a session. The folder must be
     reachable under its path from every worker."""
     with _watched(store, works, advance):
         told = run_pieces(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from headway.report.charts import Picture
+from headway_studies.study_charts import Picture
 
 
 class Verdict(StrEnum):

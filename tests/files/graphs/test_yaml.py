@@ -12,8 +12,7 @@ from headway.errors import FileError, GraphError, InputError
 from headway.files import graph_json_schema, network_json_schema
 from headway.files.load_graphs import load_graph, load_network, parse_graph, parse_network
 from headway.model.static_network import NetworkLink, SpeedError, Switching
-from headway.model.task_memory import Memory
-from headway.model.taskgraph import CycleError, Edge, UnknownTaskError
+from headway.model.taskgraph import CycleError, Edge, Memory, UnknownTaskError
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "static_distribution"
 GRAPH = """\

@@ -11,16 +11,14 @@ from tests.schedule.overload.support import MS, shares
 from headway.errors import TaskSetError
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload import simulate
 from headway.schedule.overload.admission_over_nodes import (
     Admission,
     NodePath,
     Stage,
     check_paths,
-    draw_jobs,
-    node_jobs,
 )
-from headway.schedule.overload.simulate import in_order
+from headway.schedule.overload.simulate import in_order, simulate
+from headway_studies.beyond.across_nodes import draw_jobs, node_jobs
 
 NODES = ("n1", "n2", "n3")
 DURATION = 400 * MS

@@ -19,8 +19,14 @@ from headway.schedule.online.reservation import (
     TaskFacts,
 )
 from headway.schedule.online.rop_edf import ReservedEdf1, ReservedEdf2, SplitCapacity
-from headway.schedule.overload import Release, Run, TrialRecord, draw_releases, simulate
-from headway.schedule.overload.simulate import in_order
+from headway.schedule.overload.simulate import (
+    Release,
+    Run,
+    TrialRecord,
+    draw_releases,
+    in_order,
+    simulate,
+)
 
 SETS = 2_000
 DURATION = 300 * MS

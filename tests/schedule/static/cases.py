@@ -8,7 +8,7 @@ from typing import Any
 
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
-from headway.schedule.static.options import Options
+from headway.schedule.static.algorithm import Options
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "hvlb_fig5.json"
 FACTS: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ from headway.schedule.static import (
     GridAlpha,
     StaticResult,
 )
-from headway.schedule.static.envelope import START, Line, envelope
+from headway.schedule.static.selection import START, Line, envelope
 
 FAMILY = ("hvlb-cc-a", "hvlb-cc-b", "hvlb-cc-c", "hvlb-cc-ic")
 

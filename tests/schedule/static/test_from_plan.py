@@ -23,7 +23,7 @@ from headway.schedule.static import (
     schedule,
     violations,
 )
-from headway.schedule.static.record import record
+from headway.schedule.static.timing import record
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "collision_warning"
 

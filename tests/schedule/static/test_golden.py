@@ -18,8 +18,7 @@ from headway.schedule.static import (
     schedule,
     violations,
 )
-from headway.schedule.static.orders import priorities_a, priorities_b
-from headway.schedule.static.ranks import Ranks, processor_speeds
+from headway.schedule.static.ranks import Ranks, priorities_a, priorities_b, processor_speeds
 
 TASKS = tuple(FACTS["computation_times"])
 GRIDS = [

@@ -17,9 +17,9 @@ from headway.errors import EnvironmentMissing
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch, Switching
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import ExactAlpha, Instance, Options, violations
-from headway.schedule.static import constraint_program as program
+from headway.schedule.static import optimal as program
 from headway.schedule.static.optimal import Effort, Optimal, best_heuristic, find_optimum
-from headway.schedule.static.record import record
+from headway.schedule.static.timing import record
 from headway_studies.beyond import optimum_gap
 from headway_studies.hvlb_cc.random_graphs import Shape, figure_2, random_graph
 from headway_studies.row_reading import number, number_or_none

@@ -23,16 +23,16 @@ from tests.schedule.static.random_cases import Case, cases
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import ALGORITHMS, FixedAlpha, Instance, schedule
-from headway.schedule.static.hvlb_cc_b import HvlbCcB
-from headway.schedule.static.orders import (
+from headway.schedule.static.hvlb_cc import HvlbCcB
+from headway.schedule.static.ranks import (
     Order,
+    Ranks,
     by_priority,
     failure_of,
     priorities_a,
     priorities_b,
     ready_first,
 )
-from headway.schedule.static.ranks import Ranks
 
 PAIR = ProcessorNetwork(
     processors=(Processor(name="p1"), Processor(name="p2")),

@@ -10,11 +10,16 @@ import pytest
 
 from headway.files.load_graphs import load_graph, load_network
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
-from headway.model.task_memory import Memory
-from headway.model.taskgraph import Edge, GraphTask, TaskGraph
+from headway.model.taskgraph import Edge, GraphTask, Memory, TaskGraph
 from headway.schedule.static import StaticResult, schedule, violations
-from headway.schedule.static.periodic import answers_once, schedule_periodic
-from headway.schedule.static.periods import PeriodError, has_periods, periods_of, unroll
+from headway.schedule.static.periodic import (
+    PeriodError,
+    answers_once,
+    has_periods,
+    periods_of,
+    schedule_periodic,
+    unroll,
+)
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "static_distribution"
 ONE = ProcessorNetwork(processors=(Processor(name="p"),))

@@ -24,7 +24,7 @@ from headway.schedule.static import (
     schedule_holes,
     violations,
 )
-from headway.schedule.static.holes import latest_messages
+from headway.schedule.static.hvlb_cc_ic import latest_messages
 
 GRAPH, NETWORK = paper_graph(150), paper_network()
 

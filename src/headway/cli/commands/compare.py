@@ -9,25 +9,16 @@ from typing import Annotated
 
 import typer
 
+from headway.cli import terminal
 from headway.cli.runnable_plan import runnable_plan
-from headway.cli.terminal import (
-    LOCAL,
-    ExitCode,
-    MasterOption,
-    QueryArgument,
-    sentence,
-    show,
-    table,
-    write,
-)
 from headway.report.plan.plan_tables import BROKEN, KEPT, Table, sign
 from headway.spark.session.spark_session import check_master, owned_session
 
 
 def compare(
-    query: QueryArgument,
+    query: terminal.QueryArgument,
     input: Annotated[Path, typer.Option(metavar="DIR", help="the recording")],
-    master: MasterOption = LOCAL,
+    master: terminal.MasterOption = terminal.LOCAL,
     json: Annotated[
         bool, typer.Option("--json", help="print the counts as JSON instead of a table")
     ] = False,
@@ -49,7 +40,7 @@ def compare(
             found = agreements(spark, prepared.plan, input)
     holds = all(one.holds for one in found)
     if json:
-        write(json_format.dumps([asdict(one) for one in found], indent=1) + "\n")
+        terminal.write(json_format.dumps([asdict(one) for one in found], indent=1) + "\n")
     else:
         rows = [
             [one.output, f"{one.equal:,}", f"{one.vehicle_only:,}", f"{one.spark_only:,}",
@@ -62,7 +53,7 @@ def compare(
         if not holds:
             said = f"{BROKEN} The engines differ."
         title = f"{prepared.plan.query.name}: vehicle engine and Spark"
-        show([table(Table(title=title, headers=headers, rows=rows, numeric=(1, 2, 3))),
-              sentence(said)])  # fmt: skip
+        shown = Table(title=title, headers=headers, rows=rows, numeric=(1, 2, 3))
+        terminal.show([terminal.table(shown), terminal.sentence(said)])
     if not holds:
-        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+        raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli.terminal import (
-    ExitCode,
-    heading,
-    sentence,
-    show,
-    table,
-    write,
-    write_files,
-    write_problem,
-)
+from headway.cli import terminal
 from headway.front_door.compiling import LEAST_TRAFFIC, compile
 from headway.model.plan import Plan
 from headway.report.plan import plan_tables
@@ -73,7 +64,7 @@ def compile_(
     compiled = compile(query, vehicle, placement=placement, policy=policy)
     plan, plan_json = compiled.plan, compiled.to_json()
     for problem in compiled.unused_pins():
-        write_problem(f"note: {problem}")
+        terminal.write_problem(f"note: {problem}")
     written: list[Path] = []
     if out is not None:
         contents = {
@@ -81,19 +72,24 @@ def compile_(
             "plan.html": compiled.to_html(),
             "plan.svg": compiled.to_svg(),
         }
-        written = write_files(out, contents)
+        written = terminal.write_files(out, contents)
     if json:
-        write(plan_json)
+        terminal.write(plan_json)
     else:
-        show([*_explained(plan, written), *(sentence(line) for line in compiled.reservations)])
+        terminal.show(
+            [
+                *_explained(plan, written),
+                *(terminal.sentence(line) for line in compiled.reservations),
+            ]
+        )
     if not compiled.safe:
-        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+        raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))
 
 
 def _explained(plan: Plan, written: list[Path]) -> Iterator[RenderableType]:
     """The whole plan in words; the verdict last, where the eye is when the command ends."""
     on = f" on {plan.vehicle.name}" if plan.verdict is not None else ""
-    yield heading(f"{plan.query.name}{on}")
+    yield terminal.heading(f"{plan.query.name}{on}")
     tables = (
         plan_tables.placement(plan),
         plan_tables.tasks(plan),
@@ -104,7 +100,7 @@ def _explained(plan: Plan, written: list[Path]) -> Iterator[RenderableType]:
     )
     for content in tables:
         if content.rows:
-            yield table(content)
-    yield sentence(plan_tables.summary(plan))
+            yield terminal.table(content)
+    yield terminal.sentence(plan_tables.summary(plan))
     for path in written:
         yield f"wrote {path}"

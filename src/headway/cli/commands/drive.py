@@ -13,33 +13,12 @@ import pyarrow.parquet as pq
 import typer
 from rich.console import RenderableType
 
-from headway.cli.terminal import (
-    ExitCode,
-    ForceOption,
-    JsonOption,
-    heading,
-    progress,
-    sentence,
-    show,
-    table,
-    write,
-)
+from headway.cli import terminal
+from headway.drive import trial_results
 from headway.drive.collision_warning import Keep, QueryInVehicle, Setting, load_collision_warning
 from headway.drive.trial import run_trial
-from headway.drive.trial_results import (
-    LatencyRow,
-    Measured,
-    MeetingRow,
-    SettingSummary,
-    TrialRow,
-    World,
-    processors,
-    run_trials,
-    summaries,
-    to_table,
-)
 from headway.engine.run_folder import RunFolder, summary_text
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.report.replay.drive_replay import replay_of
 from headway.report.replay.replay_page import replay_page
 from headway.report.tables import drive_tables
@@ -66,7 +45,7 @@ def settings_of(policy: str, radio: Radio, shed: str | None, keep: Keep) -> list
     rates = shed_rates(shed, policies)
     if shed is not None and radio is Radio.OFF:
         raise InputError(
-            Problem("--shed is about V2V tuples, and --v2v is off", want="leave out one of them")
+            "--shed is about V2V tuples, and --v2v is off", want="leave out one of them"
         )
     settings = []
     if radio is not Radio.OFF:
@@ -85,12 +64,10 @@ def shed_rates(text: str | None, policies: Sequence[str]) -> dict[str, int]:
     for part in text.split(","):
         name, equals, number = part.strip().rpartition("=")
         if not (number.isascii() and number.isdigit()):
-            raise InputError(Problem("not a number of tuples/s", got=repr(part), want=SHED_FORM))
+            raise InputError("not a number of tuples/s", got=repr(part), want=SHED_FORM)
         if equals and name not in policies:
             known = ", ".join(policies)
-            raise InputError(
-                Problem("a limit for a policy that is not run", got=repr(name), want=known)
-            )
+            raise InputError("a limit for a policy that is not run", got=repr(name), want=known)
         for policy in [name] if equals else policies:
             rates[policy] = int(number)
     return rates
@@ -106,13 +83,13 @@ SUMO_DURATION = 60.0
 
 def world_of(
     cars: int | None, seed: int, sumo: str | None, routes: Path | None, duration: float | None
-) -> World:
+) -> trial_results.World:
     """InputError for what does not go together."""
     if sumo is None:
         given = {"--routes": routes, "--duration": duration}
         for option, value in given.items():
             if value is not None:
-                raise InputError(Problem(f"{option} is for SUMO scenarios", want="add --sumo"))
+                raise InputError(f"{option} is for SUMO scenarios", want="add --sumo")
         return grid_of(cars, seed)
     from headway.world.sumo import sumo_grid, sumo_traffic
 
@@ -120,17 +97,13 @@ def world_of(
     if sumo == SUMO_GRID:
         if routes is not None:
             raise InputError(
-                Problem(
-                    "SUMO's own grid has random trips", want="leave out --routes, or name a net"
-                )
+                "SUMO's own grid has random trips", want="leave out --routes, or name a net"
             )
         return sumo_grid(cars=cars or SUMO_CARS, duration=seconds, seed=seed)
     if cars is not None:
-        raise InputError(Problem("the cars are those of the route file", want="leave out --cars"))
+        raise InputError("the cars are those of the route file", want="leave out --cars")
     if routes is None:
-        raise InputError(
-            Problem("a SUMO network needs its cars", want="name a route file with --routes")
-        )
+        raise InputError("a SUMO network needs its cars", want="name a route file with --routes")
     return sumo_traffic(Path(sumo), routes, duration=seconds, seed=seed)
 
 
@@ -145,18 +118,22 @@ def grid_of(cars: int | None, seed: int) -> Scenario:
 # ---------------------------------------------------------------- what is written
 
 
-def write_rows(folder: RunFolder, found: Sequence[Sequence[Measured]]) -> None:
+def write_rows(folder: RunFolder, found: Sequence[Sequence[trial_results.Measured]]) -> None:
     every = [one for trial in found for one in trial]
-    parts: dict[str, Sequence[TrialRow | MeetingRow | LatencyRow]] = {
+    parts: dict[
+        str, Sequence[trial_results.TrialRow | trial_results.MeetingRow | trial_results.LatencyRow]
+    ] = {
         "trials.parquet": [one.trial for one in every],
         "meetings.parquet": [row for one in every for row in one.meetings],
         "latency.parquet": [row for one in every for row in one.latencies],
     }
     for name, rows in parts.items():
-        pq.write_table(to_table(rows), folder.part(name))
+        pq.write_table(trial_results.to_table(rows), folder.part(name))
 
 
-def replay_of_first(app: QueryInVehicle, world: World, settings: Sequence[Setting]) -> str:
+def replay_of_first(
+    app: QueryInVehicle, world: trial_results.World, settings: Sequence[Setting]
+) -> str:
     """The first drive again: it is the same to the last bit."""
     recording = record(world, trial=0)
     runs = [run_trial(app, recording, setting) for setting in settings]
@@ -164,9 +141,12 @@ def replay_of_first(app: QueryInVehicle, world: World, settings: Sequence[Settin
 
 
 def summary_of_drives(
-    settings: Sequence[Setting], found: Sequence[Sequence[Measured]], world: World, trials: int
+    settings: Sequence[Setting],
+    found: Sequence[Sequence[trial_results.Measured]],
+    world: trial_results.World,
+    trials: int,
 ) -> dict[str, Any]:
-    results = summaries(settings, found)
+    results = trial_results.summaries(settings, found)
     return {
         "trials": trials,
         "seed": world.seed,
@@ -245,8 +225,8 @@ def drive(
     keep: Annotated[
         bool, typer.Option("--keep", help="with --out: also keep every drive's recording")
     ] = False,
-    force: ForceOption = False,
-    json: JsonOption = False,
+    force: terminal.ForceOption = False,
+    json: terminal.JsonOption = False,
 ) -> None:
     """Drive through a city where six cars would hit ours, and see whether it is warned in time.
 
@@ -279,29 +259,34 @@ def drive(
             write_rows(folder, found)
             folder.write_text(REPLAY, replay_of_first(app, world, settings))
             text = folder.write_summary(summary_of_drives(settings, found, world, trials))
-    results = summaries(settings, found)
+    results = trial_results.summaries(settings, found)
     if json:
-        write(text)
+        terminal.write(text)
     else:
-        show(_explained(results, app, trials, out))
+        terminal.show(_explained(results, app, trials, out))
     if all(one.crashes for one in results):
-        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+        raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))
 
 
 def _run(
     app: QueryInVehicle,
-    world: World,
+    world: trial_results.World,
     settings: Sequence[Setting],
     trials: int,
     workers: int | None,
     kept: Path | None,
     *,
     shown: bool,
-) -> list[list[Measured]]:
+) -> list[list[trial_results.Measured]]:
     found = []
-    with progress(trials, shown=shown, unit="drives", step=1) as advance:
-        for one in run_trials(
-            app, world, settings, trials=trials, workers=workers or processors(), keep=kept
+    with terminal.progress(trials, shown=shown, unit="drives", step=1) as advance:
+        for one in trial_results.run_trials(
+            app,
+            world,
+            settings,
+            trials=trials,
+            workers=workers or trial_results.processors(),
+            keep=kept,
         ):
             found.append(one)
             advance()
@@ -309,13 +294,16 @@ def _run(
 
 
 def _explained(
-    results: Sequence[SettingSummary], app: QueryInVehicle, trials: int, out: Path | None
+    results: Sequence[trial_results.SettingSummary],
+    app: QueryInVehicle,
+    trials: int,
+    out: Path | None,
 ) -> Iterator[RenderableType]:
     drives = "one drive" if trials == 1 else f"{trials:,} drives"
-    yield heading(f"{app.query.name} on {app.vehicle.name}, {drives}")
-    yield table(drive_tables.deadlines(results))
-    yield table(drive_tables.crashes(results))
+    yield terminal.heading(f"{app.query.name} on {app.vehicle.name}, {drives}")
+    yield terminal.table(drive_tables.deadlines(results))
+    yield terminal.table(drive_tables.crashes(results))
     for line in drive_tables.verdict(results):
-        yield sentence(line)
+        yield terminal.sentence(line)
     if out is not None:
         yield f"wrote {out}"

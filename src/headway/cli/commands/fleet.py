@@ -10,30 +10,14 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from headway.cli import terminal
 from headway.cli.charts_written import charts_or_note
 from headway.cli.commands.drive import grid_of
 from headway.cli.runnable_plan import runnable_plan
-from headway.cli.terminal import (
-    LOCAL,
-    ConfOption,
-    ExitCode,
-    ForceOption,
-    JsonOption,
-    MasterOption,
-    OutputOption,
-    QueryArgument,
-    VehicleOption,
-    heading,
-    sentence,
-    show,
-    table,
-    write,
-    write_problem,
-)
 from headway.drive.collision_warning import check_streams
 from headway.drive.driven_fleet import DrivenFleet, driven_fleet
 from headway.engine.run_folder import RunFolder
-from headway.errors import FileError, InputError, Place, Problem
+from headway.errors import FileError, InputError, Place
 from headway.model.plan import Plan
 from headway.report.run_charts import fleet_charts
 from headway.report.tables import run_tables
@@ -61,12 +45,10 @@ def scenario_fleet(
     """None where no scenario is asked for; InputError for what does not go together."""
     if scenario is None:
         if cars is not None:
-            raise InputError(Problem("--cars is for scenarios", want="add --scenario grid"))
+            raise InputError("--cars is for scenarios", want="add --scenario grid")
         return None
     if recording is not None:
-        raise InputError(
-            Problem("a fleet drives a scenario or a recording", want="leave out one of them")
-        )
+        raise InputError("a fleet drives a scenario or a recording", want="leave out one of them")
     check_streams(plan.query)
     return driven_fleet(plan, grid_of(cars, seed), vehicles)
 
@@ -77,9 +59,9 @@ CHART = "fleet"
 
 
 def fleet(
-    query: QueryArgument,
-    output: OutputOption,
-    vehicle: VehicleOption = None,
+    query: terminal.QueryArgument,
+    output: terminal.OutputOption,
+    vehicle: terminal.VehicleOption = None,
     input: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="the recording (without: `recording` beside the query)"),
@@ -112,10 +94,10 @@ def fleet(
     trace: Annotated[
         bool, typer.Option("--trace", help="also write every vehicle's trace to trace.parquet")
     ] = False,
-    master: MasterOption = LOCAL,
-    conf: ConfOption = None,
-    force: ForceOption = False,
-    json: JsonOption = False,
+    master: terminal.MasterOption = terminal.LOCAL,
+    conf: terminal.ConfOption = None,
+    force: terminal.ForceOption = False,
+    json: terminal.JsonOption = False,
 ) -> None:
     """Run a whole fleet: each vehicle has its own engine in virtual time, with costs and policy.
 
@@ -164,35 +146,33 @@ def fleet(
         }
         text = folder.write_summary({**named, **run.data()})
     if prepared.note:
-        write_problem(f"note: {prepared.note}")
+        terminal.write_problem(f"note: {prepared.note}")
     if json:
-        write(text)
+        terminal.write(text)
     else:
-        show(_explained(title, run, output))
+        terminal.show(_explained(title, run, output))
     if run.hard_misses:
-        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+        raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))
 
 
 def _beside(query: Path) -> Path:
     recording = query.parent / "recording"
     if not recording.is_dir():
         raise FileError(
-            Problem(
-                "there is no recording beside the query",
-                place=Place(str(recording)),
-                want="name one with --input",
-            )
+            "there is no recording beside the query",
+            place=Place(str(recording)),
+            want="name one with --input",
         )
     return recording
 
 
 def _explained(title: str, run: FleetRun, output: Path) -> Iterator[RenderableType]:
-    yield heading(title)
-    yield table(run_tables.fleet_outputs(run))
-    yield table(run_tables.fleet_worst(run))
-    yield sentence(run_tables.fleet_verdict(run))
+    yield terminal.heading(title)
+    yield terminal.table(run_tables.fleet_outputs(run))
+    yield terminal.table(run_tables.fleet_worst(run))
+    yield terminal.sentence(run_tables.fleet_verdict(run))
     if run.met:
-        yield sentence(run_tables.fleet_met(run))
+        yield terminal.sentence(run_tables.fleet_met(run))
     rate = run.vehicles / run.seconds if run.seconds else 0
     yield f"{run.vehicles:,} vehicles in {run.seconds:.1f} s: {rate:,.1f} a second"
     yield from run.notes

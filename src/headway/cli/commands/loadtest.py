@@ -15,20 +15,10 @@ from typing import Annotated, Any
 import pyarrow.parquet as pq
 import typer
 
+from headway.cli import terminal
 from headway.cli.charts_written import charts_or_note
-from headway.cli.terminal import (
-    ExitCode,
-    heading,
-    progress,
-    sentence,
-    show,
-    table,
-    write,
-    write_bytes,
-    write_files,
-)
 from headway.compiler import compile_query
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.files import load_query, load_vehicle, placed
 from headway.files.taskset_file import is_task_set, load_task_set
 from headway.model.quantities import MILLISECOND
@@ -37,29 +27,9 @@ from headway.report.loadtest_timeline import trial_perfetto, trial_svg
 from headway.report.run_charts import miss_charts
 from headway.report.tables.loadtest_tables import misses, plain, verdict
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
-from headway.schedule.overload import TrialRecord
+from headway.schedule.overload import load_trials, plan_paths
 from headway.schedule.overload.admission_over_nodes import NodePath
-from headway.schedule.overload.load_trials import (
-    LoadCell,
-    LoadRow,
-    check_end_to_end_policies,
-    draw_path_jobs,
-    end_to_end_policies,
-    load_cells,
-    load_table,
-    record_load_trial,
-    run_load_trials,
-    run_path_trial,
-    run_path_trials,
-    trial_generator,
-)
-from headway.schedule.overload.plan_paths import (
-    at_load,
-    check_nodes,
-    paths_beyond,
-    paths_over_nodes,
-    task_sets_of,
-)
+from headway.schedule.overload.simulate import TrialRecord
 
 # ---------------------------------------------------------------- what is given
 
@@ -92,25 +62,25 @@ def load_input(path: Path, vehicle: Path | None, policies: Sequence[str]) -> Loa
     guarded = any(overload_policy_named(name).guarded for name in policies)
     if is_task_set(path):
         if vehicle is not None:
-            raise InputError(Problem("a task set needs no --vehicle", want="leave it out"))
+            raise InputError("a task set needs no --vehicle", want="leave it out")
         loaded = load_task_set(path)
         given = LoadInput(loaded.task_set.name, [loaded.task_set], loaded.placed)
     else:
         query = load_query(path)
         if vehicle is None:
-            raise InputError(Problem("a query needs a vehicle", want="name one with --vehicle"))
+            raise InputError("a query needs a vehicle", want="name one with --vehicle")
         on = load_vehicle(vehicle)
         with placed(query, on):
             plan = compile_query(query.query, on.vehicle)
-            sets = task_sets_of(plan)
-            paths = [*paths_over_nodes(plan), *paths_beyond(plan)]
+            sets = plan_paths.task_sets_of(plan)
+            paths = [*plan_paths.paths_over_nodes(plan), *plan_paths.paths_beyond(plan)]
         given = LoadInput(query.query.name, sets, lambda: placed(query, on), paths)
     if guarded:
         with given.placing():
             if is_task_set(path):
                 check_hard_load(given.sets[0])
             else:
-                check_nodes(given.sets)
+                plan_paths.check_nodes(given.sets)
     return given
 
 
@@ -120,11 +90,11 @@ def parse_loads(text: str) -> list[int]:
     for part in text.split(","):
         match = _RANGE.fullmatch(part.strip())
         if match is None:
-            raise InputError(Problem("not a load in percent", got=repr(text), want=LOAD_FORM))
+            raise InputError("not a load in percent", got=repr(text), want=LOAD_FORM)
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or STEP)
         if not 0 < first <= last <= MOST_LOAD or not step:
             want = f"from low to high, above 0 and at most {MOST_LOAD}: {LOAD_FORM}"
-            raise InputError(Problem("not a load in percent", got=repr(text), want=want))
+            raise InputError("not a load in percent", got=repr(text), want=want)
         loads += range(first, last + 1, step)
     return list(dict.fromkeys(loads))[:MOST_LOADS]
 
@@ -150,7 +120,7 @@ def parse_shown(
     if policy in policies and known and int(load) in loads and int(trial) < trials:
         return Shown(policy, int(load), int(trial))
     want = f"POLICY:LOAD:TRIAL of this test, such as {policies[0]}:{loads[-1]}:0"
-    raise InputError(Problem("there is no such trial", got=repr(text), want=want))
+    raise InputError("there is no such trial", got=repr(text), want=want)
 
 
 # ---------------------------------------------------------------- the trials
@@ -173,7 +143,7 @@ class Trials(ABC):
         """Steps of the progress bar."""
 
     @abstractmethod
-    def rows(self, advance: Callable[[], None]) -> list[LoadRow]: ...
+    def rows(self, advance: Callable[[], None]) -> list[load_trials.LoadRow]: ...
 
     @abstractmethod
     def records(self, shown: Shown) -> list[tuple[TaskSet, TrialRecord]]:
@@ -200,10 +170,10 @@ class SetTrials(Trials):
     def count(self) -> int:
         return len(self.given.sets) * len(self.loads) * self.trials
 
-    def rows(self, advance: Callable[[], None]) -> list[LoadRow]:
-        rows: list[LoadRow] = []
+    def rows(self, advance: Callable[[], None]) -> list[load_trials.LoadRow]:
+        rows: list[load_trials.LoadRow] = []
         for which, one in enumerate(self.given.sets):
-            found = run_load_trials(
+            found = load_trials.run_load_trials(
                 lambda at, _, which=which: self.given.at(which, at),  # type: ignore[misc]
                 loads=self.loads,
                 trials=self.trials,
@@ -221,7 +191,7 @@ class SetTrials(Trials):
         found = []
         for which in range(len(self.given.sets)):
             task_set = self.given.at(which, shown.load)
-            record = record_load_trial(
+            record = load_trials.record_load_trial(
                 task_set,
                 load=shown.load,
                 trial=shown.trial,
@@ -240,18 +210,18 @@ class PathTrials(Trials):
     def __post_init__(self) -> None:
         if not self.given.paths:
             want = "name a query and its vehicle, or leave out --end-to-end"
-            raise InputError(Problem("a task set has no paths over nodes", want=want))
-        check_end_to_end_policies(self.policies)
+            raise InputError("a task set has no paths over nodes", want=want)
+        load_trials.check_end_to_end_policies(self.policies)
 
     @property
     def count(self) -> int:
         return len(self.loads) * self.trials
 
     def _at(self, load: int) -> list[NodePath]:
-        return at_load(self.given.paths, load * FULL // 100)
+        return plan_paths.at_load(self.given.paths, load * FULL // 100)
 
-    def rows(self, advance: Callable[[], None]) -> list[LoadRow]:
-        return run_path_trials(
+    def rows(self, advance: Callable[[], None]) -> list[load_trials.LoadRow]:
+        return load_trials.run_path_trials(
             self._at,
             loads=self.loads,
             trials=self.trials,
@@ -263,9 +233,9 @@ class PathTrials(Trials):
 
     def records(self, shown: Shown) -> list[tuple[TaskSet, TrialRecord]]:
         paths = self._at(shown.load)
-        random = trial_generator(self.seed, shown.load, shown.trial)
-        jobs = draw_path_jobs(paths, self.duration, random)
-        found = run_path_trial(paths, jobs, shown.policy, self.duration)
+        random = load_trials.trial_generator(self.seed, shown.load, shown.trial)
+        jobs = load_trials.draw_path_jobs(paths, self.duration, random)
+        found = load_trials.run_path_trial(paths, jobs, shown.policy, self.duration)
         return [(node.task_set, node.record) for node in found.nodes.values()]
 
 
@@ -303,7 +273,7 @@ def loadtest(
         typer.Option(
             "--end-to-end",
             help="query: admit jobs on all nodes of their path or on none, messages included "
-            f"(policies {', '.join(end_to_end_policies())})",
+            f"(policies {', '.join(load_trials.end_to_end_policies())})",
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="of the drawn jobs")] = 0,
@@ -336,7 +306,7 @@ def loadtest(
 
     Exit code: 0 under some policy no hard task missed a deadline, 1 under none, 2 bad input.
     """
-    chosen = policy or (",".join(end_to_end_policies()) if end_to_end else DEFAULT)
+    chosen = policy or (",".join(load_trials.end_to_end_policies()) if end_to_end else DEFAULT)
     policies = list(dict.fromkeys(overload_policy_named(n).name for n in chosen.split(",")))
     loads = parse_loads(load)
     shown = parse_shown(timeline, policies, loads, trials)
@@ -350,9 +320,12 @@ def loadtest(
         duration=duration * MILLISECOND,
         seed=seed,
     )
-    with given.placing(), progress(test.count, shown=not json, unit="trials", step=1) as advance:
+    with (
+        given.placing(),
+        terminal.progress(test.count, shown=not json, unit="trials", step=1) as advance,
+    ):
         rows = test.rows(advance)
-    cells = load_cells(rows)
+    cells = load_trials.load_cells(rows)
     about = {
         "name": given.name,
         "policies": policies,
@@ -368,23 +341,30 @@ def loadtest(
         texts = {"summary.json": summary, **charts}
         with given.placing():
             texts |= test.timelines(shown)
-        written = write_files(out, texts)
-        written += write_bytes(out, {"rows.parquet": _parquet(rows)})
+        written = terminal.write_files(out, texts)
+        written += terminal.write_bytes(out, {"rows.parquet": _parquet(rows)})
     if json:
-        write(summary)
+        terminal.write(summary)
     else:
         title = f"{given.name}: {trials} trials of {duration:,} ms a load"
-        lines = [sentence(line) for line in verdict(cells)]
-        show([heading(title), table(misses(cells)), *lines, *(f"wrote {p}" for p in written)])
+        lines = [terminal.sentence(line) for line in verdict(cells)]
+        terminal.show(
+            [
+                terminal.heading(title),
+                terminal.table(misses(cells)),
+                *lines,
+                *(f"wrote {p}" for p in written),
+            ]
+        )
     if not any(_kept(cells, name) for name in policies):
-        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+        raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))
 
 
-def _kept(cells: list[LoadCell], policy: str) -> bool:
+def _kept(cells: list[load_trials.LoadCell], policy: str) -> bool:
     return all(cell.most == 0 for cell in cells if cell.policy == policy and cell.hard)
 
 
-def _parquet(rows: list[LoadRow]) -> bytes:
+def _parquet(rows: list[load_trials.LoadRow]) -> bytes:
     buffer = BytesIO()
-    pq.write_table(load_table(rows), buffer)
+    pq.write_table(load_trials.load_table(rows), buffer)
     return buffer.getvalue()

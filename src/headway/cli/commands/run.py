@@ -11,26 +11,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from headway.cli import terminal
 from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
 from headway.cli.runnable_plan import runnable_plan
-from headway.cli.terminal import (
-    LOCAL,
-    ConfOption,
-    ExitCode,
-    ForceOption,
-    JsonOption,
-    MasterOption,
-    OutputOption,
-    QueryArgument,
-    VehicleOption,
-    heading,
-    progress,
-    sentence,
-    show,
-    table,
-    write,
-    write_problem,
-)
 from headway.engine.clock import KeepingUp
 from headway.engine.engine import Engine, replay
 from headway.engine.output_sinks import OutputSink, sink_named
@@ -40,10 +23,10 @@ from headway.engine.run_folder import RunFolder
 from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError, Problem
 from headway.front_door.runnable_plan import RunnablePlan
+from headway.front_door.vehicle_options import OptionWords, VehicleOptions
 from headway.model.quantities import MICROSECOND, milliseconds
 from headway.report.perfetto import PerfettoTrace
 from headway.report.tables import run_tables
-from headway.schedule.online import engine_policy_named, policy_named
 from headway.sources.recordings import Contents, scan_recording
 from headway.spark.session.spark_session import parse_options
 
@@ -65,75 +48,46 @@ class Cores(StrEnum):
     PARTITIONED = "partitioned"
 
 
-@dataclass(frozen=True, kw_only=True)
-class EngineOptions:
-    """Checked when made: InputError for what does not go together."""
+ON_THE_COMMAND_LINE = OptionWords(
+    speed="--speed",
+    wall="--clock wall",
+    zero_cost="--zero-cost",
+    batching="--batching",
+    partitioned="--cores partitioned",
+    virtual_again="leave out --clock wall",
+)
 
-    engine: EngineName
-    policy: str
-    clock: ClockName
-    cores: Cores
-    speed: float | None
-    batching: bool
-    zero_cost: bool
-    trace: bool
+
+@dataclass(frozen=True, kw_only=True)
+class VehicleReplay:
+    """A run in the engine of the car: its options, where its outputs go, how it kept up."""
+
+    options: VehicleOptions
     sink: OutputSink
     watches: list[KeepingUp] = field(default_factory=list)
     """of the engines made in wall-clock time"""
 
-    def __post_init__(self) -> None:
-        if self.clock is ClockName.VIRTUAL:
-            engine_policy_named(self.policy)
-        else:
-            policy_named(self.policy)
-        if self.clock is ClockName.VIRTUAL and self.speed is not None:
-            raise InputError("--speed is for --clock wall; virtual time is as fast as it can be")
-        if self.speed is not None and not 0 < self.speed < 1e6:
-            raise InputError(Problem("--speed must be more than nothing", got=f"{self.speed}"))
-        if self.clock is ClockName.WALL:
-            given = {
-                "--zero-cost": self.zero_cost,
-                "--batching": self.batching,
-                "--cores partitioned": self.cores is Cores.PARTITIONED,
-            }
-            for option, used in given.items():
-                if used:
-                    raise InputError(f"{option} is for virtual time; leave out --clock wall")
-
     def make(self, prepared: RunnablePlan) -> Engine | WallEngine:
         """A fresh engine."""
-        if self.clock is ClockName.WALL:
-            wall = WallEngine(
-                plan=prepared.plan,
-                policy=self.policy,
-                speed=self.speed or 1.0,
-                keep_trace=self.trace,
-            )
-            self.watches.append(wall.keeping_up)
-            return wall
-        return Engine(
-            plan=prepared.plan,
-            policy=self.policy,
-            charged=prepared.charged,
-            partitioned=self.cores is Cores.PARTITIONED,
-            batching=self.batching,
-            keep_trace=self.trace,
-        )
+        engine = self.options.engine(prepared)
+        if isinstance(engine, WallEngine):
+            self.watches.append(engine.keeping_up)
+        return engine
 
     def data(self, prepared: RunnablePlan) -> dict[str, Any]:
         """For the summary; whether a run in wall-clock time kept up is known after it."""
-        wall = self.clock is ClockName.WALL
+        options, wall = self.options, not self.options.virtual
         costs = "declared" if prepared.charged else "no"
         data: dict[str, Any] = {
-            "engine": self.engine.value,
-            "policy": self.policy,
-            "clock": self.clock.value,
+            "engine": EngineName.VEHICLE.value,
+            "policy": options.policy,
+            "clock": options.clock,
             "costs": "real" if wall else costs,
-            "cores": self.cores.value,
-            "batching": self.batching,
+            "cores": (Cores.PARTITIONED if options.partitioned else Cores.GLOBAL).value,
+            "batching": options.batching,
         }
         if wall:
-            data["speed"] = self.speed or 1.0
+            data["speed"] = options.speed or 1.0
             data["late_arrivals"] = sum(watch.late_arrivals for watch in self.watches)
             data["worst_lag_ns"] = max((watch.worst_lag for watch in self.watches), default=0)
         return data
@@ -172,12 +126,10 @@ def refuse_addresses(recording: str) -> None:
     """InputError for an input that only Spark can read."""
     if "://" in recording:
         raise InputError(
-            Problem(
-                "the vehicle engine reads recordings",
-                at="--input",
-                got=recording,
-                want="name a folder, or choose --engine spark",
-            )
+            "the vehicle engine reads recordings",
+            at="--input",
+            got=recording,
+            want="name a folder, or choose --engine spark",
         )
 
 
@@ -206,7 +158,7 @@ PERFETTO = "trace.perfetto.json"
 
 
 def run_vehicle(
-    options: EngineOptions,
+    run: VehicleReplay,
     query: Path,
     vehicle: Path | None,
     recording: Path,
@@ -216,44 +168,44 @@ def run_vehicle(
     json: bool,
 ) -> None:
     """Runs, writes and shows; exit code 1 where a hard output missed a deadline."""
-    prepared = runnable_plan(query, vehicle, zero_cost=options.zero_cost)
+    prepared = runnable_plan(query, vehicle, zero_cost=run.options.zero_cost)
     with prepared.placing():
-        options.make(prepared)  # what cannot be opened is found before anything is read
+        run.make(prepared)  # what cannot be opened is found before anything is read
     contents = scan_recording(recording, prepared.plan.query.sources)
     totals = Totals()
     with RunFolder(output, force=force) as folder:
-        _run_all(prepared, recording, contents, options, totals, folder, shown=not json)
-        data = _summary(prepared, contents, options, totals)
+        _run_all(prepared, recording, contents, run, totals, folder, shown=not json)
+        data = _summary(prepared, contents, run, totals)
         text = folder.write_summary(data)
-    if prepared.note and options.clock is ClockName.VIRTUAL:
-        write_problem(f"note: {prepared.note}")
-    if complaint := options.complaint():
-        write_problem(f"warning: {complaint}")
+    if prepared.note and run.options.virtual:
+        terminal.write_problem(f"note: {prepared.note}")
+    if complaint := run.complaint():
+        terminal.write_problem(f"warning: {complaint}")
     if json:
-        write(text)
+        terminal.write(text)
     else:
-        show(_explained(prepared, data, totals, output))
+        terminal.show(_explained(prepared, data, totals, output))
     if totals.hard_misses or totals.summary.refused:
-        raise typer.Exit(int(ExitCode.NOT_PROMISED))
+        raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))
 
 
 def _run_all(
     prepared: RunnablePlan,
     recording: Path,
     contents: Contents,
-    options: EngineOptions,
+    run: VehicleReplay,
     totals: Totals,
     folder: RunFolder,
     *,
     shown: bool,
 ) -> None:
     """Runs every vehicle and writes what it gives."""
-    plan, traced = prepared.plan, options.trace
-    writer = RunWriter(folder, plan, named=contents.named, traced=traced, sink=options.sink)
+    plan, traced = prepared.plan, run.options.trace
+    writer = RunWriter(folder, plan, named=contents.named, traced=traced, sink=run.sink)
     perfetto = PerfettoTrace(plan, contents.begin * MICROSECOND) if traced else None
     try:
-        with progress(contents.count, shown=shown) as advance:
-            for one in replay(plan, recording, contents, lambda: options.make(prepared), advance):
+        with terminal.progress(contents.count, shown=shown) as advance:
+            for one in replay(plan, recording, contents, lambda: run.make(prepared), advance):
                 totals.add(one)
                 writer.add(one)
                 if perfetto is not None:
@@ -267,14 +219,14 @@ def _run_all(
 def _summary(
     prepared: RunnablePlan,
     contents: Contents,
-    options: EngineOptions,
+    run: VehicleReplay,
     totals: Totals,
 ) -> dict[str, Any]:
     """What summary.json holds. No time of day: the same run gives the same bytes."""
     data: dict[str, Any] = {
         "query": prepared.plan.query.name,
         "vehicle": prepared.plan.vehicle.name,
-        **options.data(prepared),
+        **run.data(prepared),
         "tuples": contents.tuples,
         **summary_data(totals.summary),
     }
@@ -287,11 +239,13 @@ def _explained(
     prepared: RunnablePlan, data: dict[str, Any], totals: Totals, output: Path
 ) -> Iterator[RenderableType]:
     name, on = prepared.plan.query.name, prepared.plan.vehicle.name
-    yield heading(f"{name} on {on}, {data['policy']}, {data['clock']} time, {data['costs']} costs")
+    yield terminal.heading(
+        f"{name} on {on}, {data['policy']}, {data['clock']} time, {data['costs']} costs"
+    )
     summary = totals.summary
-    yield table(run_tables.outputs(summary.outputs))
-    yield table(run_tables.counts(totals.by_vehicle, summary))
-    yield sentence(run_tables.verdict(summary))
+    yield terminal.table(run_tables.outputs(summary.outputs))
+    yield terminal.table(run_tables.counts(totals.by_vehicle, summary))
+    yield terminal.sentence(run_tables.verdict(summary))
     yield f"wrote {output}"
 
 
@@ -300,7 +254,7 @@ def _explained(
 
 def run(
     context: typer.Context,
-    query: QueryArgument,
+    query: terminal.QueryArgument,
     input: Annotated[
         str,
         typer.Option(
@@ -308,11 +262,11 @@ def run(
             help="the recording: a Parquet, CSV, JSONL or CAN file per source; Spark: or Kafka",
         ),
     ],
-    output: OutputOption,
+    output: terminal.OutputOption,
     engine: Annotated[
         EngineName, typer.Option(help="what runs it: Spark, or the engine of the car")
     ] = EngineName.SPARK,
-    vehicle: VehicleOption = None,
+    vehicle: terminal.VehicleOption = None,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -320,14 +274,14 @@ def run(
             help="Spark: edf (default) or fifo; vehicle: see `headway policies` (default s-edf)",
         ),
     ] = None,
-    force: ForceOption = False,
-    json: JsonOption = False,
+    force: terminal.ForceOption = False,
+    json: terminal.JsonOption = False,
     mode: Annotated[
         SparkMode,
         typer.Option(help="Spark: all of a recording at once, or live"),
     ] = SparkMode.BATCH,
-    master: MasterOption = LOCAL,
-    conf: ConfOption = None,
+    master: terminal.MasterOption = terminal.LOCAL,
+    conf: terminal.ConfOption = None,
     topic: Annotated[
         list[str] | None,
         typer.Option(metavar="SOURCE=TOPIC", help="Spark, Kafka: not the topic of its name"),
@@ -406,18 +360,26 @@ def run(
     if engine is EngineName.VEHICLE:
         refuse_strangers(context, SPARK_ONLY, "--engine spark")
         refuse_addresses(input)
-        options = EngineOptions(
-            engine=engine,
+        options = VehicleOptions(
             policy=policy or "s-edf",
-            clock=clock,
-            cores=cores,
+            clock=clock.value,
+            partitioned=cores is Cores.PARTITIONED,
             speed=speed,
             batching=batching,
             zero_cost=zero_cost,
             trace=trace,
-            sink=sink_named(format, parse_options(option or [], "--option")),
+            words=ON_THE_COMMAND_LINE,
         )
-        run_vehicle(options, query, vehicle, Path(input), output, force=force, json=json)
+        sink = sink_named(format, parse_options(option or [], "--option"))
+        run_vehicle(
+            VehicleReplay(options=options, sink=sink),
+            query,
+            vehicle,
+            Path(input),
+            output,
+            force=force,
+            json=json,
+        )
         return
     refuse_strangers(context, VEHICLE_ONLY, "--engine vehicle")
     on_spark = SparkOptions(

@@ -21,8 +21,7 @@ from headway.files.yaml_tree import read_text
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.static_network import ProcessorNetwork
-from headway.model.task_memory import Memory
-from headway.model.taskgraph import TaskGraph
+from headway.model.taskgraph import Memory, TaskGraph
 from headway.report.gantt import gantt_html, gantt_svg, time_text
 from headway.report.plan.plan_tables import sign
 from headway.report.tables.schedule_tables import (
@@ -44,8 +43,12 @@ from headway.schedule.static import (
     metrics_of,
 )
 from headway.schedule.static.optimal import Effort, Optimal, OptimalResult
-from headway.schedule.static.periodic import ExitAnswer, answers_once, schedule_periodic
-from headway.schedule.static.periods import has_periods
+from headway.schedule.static.periodic import (
+    ExitAnswer,
+    answers_once,
+    has_periods,
+    schedule_periodic,
+)
 
 # ---------------------------------------------------------------- what is given
 
@@ -92,7 +95,7 @@ def static_input(path: Path, network: Path | None) -> StaticInput:
     loaded = load_graph(path)
     if network is None:
         raise InputError(
-            Problem("a task graph needs a network", want="name its file with --network NET.yaml")
+            "a task graph needs a network", want="name its file with --network NET.yaml"
         )
     loaded_network = load_network(network)
     return StaticInput(
@@ -130,7 +133,7 @@ def _with_deadlines(graph: TaskGraph, plan: Plan) -> TaskGraph:
 
 
 def _wrong(path: Path, what: str, want: str) -> FileError:
-    return FileError(Problem(what, place=Place(str(path), 1, 1), want=want))
+    return FileError(what, place=Place(str(path), 1, 1), want=want)
 
 
 # ---------------------------------------------------------------- the command
@@ -215,7 +218,7 @@ def _algorithm(name: str, seconds: float) -> Algorithm:
         return Optimal(Effort(seconds=seconds))
     if name not in ALGORITHMS:
         known = ", ".join([*ALGORITHMS, Optimal.name])
-        raise InputError(Problem(f"unknown algorithm {name!r}", want=f"choose from {known}"))
+        raise InputError(f"unknown algorithm {name!r}", want=f"choose from {known}")
     return ALGORITHMS[name]
 
 

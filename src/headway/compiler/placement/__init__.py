@@ -4,20 +4,3 @@
 it, ``placement_solver`` runs it, ``local_search`` betters an answer, ``explain_placement`` says why
 there is none.
 """
-
-from __future__ import annotations
-
-from headway.compiler.placement.placement_problem import PlacementProblem, problem_of
-from headway.compiler.placement.placement_solver import (
-    PlacementOptions,
-    PlacementResult,
-    solve_placement,
-)
-
-__all__ = [
-    "PlacementOptions",
-    "PlacementProblem",
-    "PlacementResult",
-    "problem_of",
-    "solve_placement",
-]

@@ -24,11 +24,9 @@ _MOST_NAMED = 4
 def out_of_time(seconds: float, message: str) -> PlacementError:
     """The search ended without a placement and without a proof that there is none."""
     return PlacementError(
-        Problem(
-            f"no placement was found in {seconds:g} s, nor a proof that there is none",
-            got=message,
-            want="allow more time, or pin some operators",
-        )
+        f"no placement was found in {seconds:g} s, nor a proof that there is none",
+        got=message,
+        want="allow more time, or pin some operators",
     )
 
 

@@ -13,14 +13,8 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from headway.compiler.compilation import Compilation
+from headway.compiler.placement import integer_program
 from headway.compiler.placement.explain_placement import no_placement, out_of_time, overload
-from headway.compiler.placement.integer_program import (
-    Formulation,
-    Relaxation,
-    Values,
-    formulate,
-    tree_rows,
-)
 from headway.compiler.placement.local_search import anneal, even_out
 from headway.compiler.placement.placement_problem import (
     Arc,
@@ -108,8 +102,8 @@ class _Search:
     ) -> None:
         self.problem, self.topology, self.options = problem, topology, options
         self.started = monotonic()
-        self.made = formulate(problem, topology)
-        self.relaxed: Relaxation | None = None
+        self.made = integer_program.formulate(problem, topology)
+        self.relaxed: integer_program.Relaxation | None = None
 
     def left(self, share: float) -> float:
         return self.options.seconds * share - (monotonic() - self.started)
@@ -137,7 +131,7 @@ class _Search:
             self.relaxed = made.program.relax(made.usage, seconds=self.left(0.5))
             if self.relaxed is None:
                 break
-            rows = tree_rows(made, self.relaxed.values)
+            rows = integer_program.tree_rows(made, self.relaxed.values)
             if not rows or self.left(0.4) < 0:
                 break
             for row in rows:
@@ -166,7 +160,7 @@ class _Search:
             if self.relaxed.values[column] < 1e-9 and self.relaxed.reduced[column] > room:
                 self.made.program.limit(column, 0.0)
 
-    def _read(self, values: Values) -> tuple[Layout, Measures] | None:
+    def _read(self, values: integer_program.Values) -> tuple[Layout, Measures] | None:
         """The layout of a solution, if it holds up when measured."""
         placement: dict[str, str] = {}
         for (name, node), column in self.made.sits.items():
@@ -185,7 +179,7 @@ class _Search:
         return (layout, found) if respects_capacities(self.problem, found) else None
 
     def _better(
-        self, layout: Layout, found: Measures, values: Values | None
+        self, layout: Layout, found: Measures, values: integer_program.Values | None
     ) -> tuple[Layout, Measures]:
         """The new solution, unless it is none or loses on the aims that come first."""
         read = None if values is None else self._read(values)
@@ -195,7 +189,7 @@ class _Search:
         return read if usage_kept and read[1].peak <= found.peak * (1 + 1e-6) else (layout, found)
 
 
-def _positions(made: Formulation) -> dict[int, float]:
+def _positions(made: integer_program.Formulation) -> dict[int, float]:
     """The tie rule as an objective."""
     movable = [process for process in made.problem.processes.values() if len(process.nodes) > 1]
     return {

@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.expressions.body import Body, build, define
 from headway.expressions.kernels import f32
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema
@@ -83,13 +83,13 @@ _TESTS = {
 
 
 def _problem(what: str, got: Any, at: str = "") -> DataError:
-    return DataError(Problem(what, at=at, got=f"{type(got).__name__} {got!r:.60}"))
+    return DataError(what, at=at, got=f"{type(got).__name__} {got!r:.60}")
 
 
 def _converted(column: Field, value: Any) -> Any:
     if value is None:
         if column.name == TIMESTAMP_COLUMN:
-            raise DataError(Problem("a tuple needs a timestamp", at=column.name, got="NULL"))
+            raise DataError("a tuple needs a timestamp", at=column.name, got="NULL")
         return None
     try:
         return _CONVERTERS[column.type](value, column)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.expressions.body import Body, build, define
 from headway.model.schema import DataType, Schema
 from headway.model.user_operator import Row, State
@@ -54,7 +54,7 @@ class Dropped:
 def failure(operator: str, row: Any, error: Exception) -> DataError:
     """What is said about a tuple for which a function of the user raised."""
     what = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
-    return DataError(Problem(what, at=f"operator {operator!r}", got=f"row {row!r:.200}"))
+    return DataError(what, at=f"operator {operator!r}", got=f"row {row!r:.200}")
 
 
 class Timer(NamedTuple):

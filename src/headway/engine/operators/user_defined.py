@@ -16,7 +16,7 @@ from typing import Any
 
 from headway.engine.operators.conform import conform_function
 from headway.engine.operators.operator_base import DropKind, StatefulOperator, failure
-from headway.errors import DataError, Problem, QueryError
+from headway.errors import DataError, QueryError
 from headway.model.operators import Fusion, Gather, UserDefined
 from headway.model.schema import Schema
 from headway.model.user_operator import OperatorContext, Row, State, UserOperator
@@ -100,7 +100,7 @@ def load_class(implementation: str) -> type[UserOperator]:
 
 
 def _wrong(what: str, want: str = "") -> QueryError:
-    return QueryError(Problem(what, at="implementation", want=want))
+    return QueryError(what, at="implementation", want=want)
 
 
 class CustomOperator(StatefulOperator):
@@ -135,10 +135,8 @@ class CustomOperator(StatefulOperator):
             raise QueryError(problem.within(at) for problem in error.problems) from error
         except Exception as error:
             raise QueryError(
-                Problem(
-                    f"{operator.implementation} cannot be opened: {type(error).__name__}: {error}",
-                    at=f"operators.{operator.name}.implementation",
-                )
+                f"{operator.implementation} cannot be opened: {type(error).__name__}: {error}",
+                at=f"operators.{operator.name}.implementation",
             ) from error
 
     def _opened(self) -> UserOperator:

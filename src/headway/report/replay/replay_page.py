@@ -20,20 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.report.html import escaped, page
-from headway.report.replay.replay_data import (
-    SENSORS,
-    CollisionWarning,
-    Encounter,
-    Fact,
-    OutputLatency,
-    Replay,
-    ReplayEstimates,
-    ReplayRun,
-    ReplayTraffic,
-    check_replay,
-)
+from headway.report.replay import replay_data
 
 # ---------------------------------------------------------------- columns as few bytes
 
@@ -56,7 +45,7 @@ class ColumnStore:
         steps = np.rint(np.where(absent, 0.0, flat) / step)
         if steps.size and np.abs(steps).max() > LARGEST:
             got, want = f"{np.abs(flat[~absent]).max():g}", f"at most {LARGEST * step:g} fits"
-            raise DataError(Problem("a number is too large for a replay", got=got, want=want))
+            raise DataError("a number is too large for a replay", got=got, want=want)
         whole = np.where(absent, ABSENT, steps).astype(np.int64)
         part = _planes(whole)
         told = {"at": self._size, "count": len(flat), "step": step}
@@ -89,14 +78,14 @@ Header = dict[str, Any]
 Floats = NDArray[np.float64]
 
 
-def pack(replay: Replay) -> tuple[Header, str]:
+def pack(replay: replay_data.Replay) -> tuple[Header, str]:
     """The header, and the columns it tells of as text."""
     store = ColumnStore()
     header: Header = {
         "own": replay.own,
         "forget": replay.forget,
         "stoppingTime": replay.stopping_time,
-        "sensors": SENSORS,
+        "sensors": replay_data.SENSORS,
         "buildings": [[b.left, b.bottom, b.right, b.top] for b in replay.map.buildings],
         "streets": [[s.x1, s.y1, s.x2, s.y2, s.width] for s in replay.map.streets],
         "traffic": _traffic(replay.traffic, store),
@@ -105,7 +94,7 @@ def pack(replay: Replay) -> tuple[Header, str]:
     return header, store.base64()
 
 
-def _traffic(traffic: ReplayTraffic, store: ColumnStore) -> Header:
+def _traffic(traffic: replay_data.ReplayTraffic, store: ColumnStore) -> Header:
     there = np.isfinite(traffic.x) & np.isfinite(traffic.y)
     return {
         "frame": traffic.frame,
@@ -117,7 +106,7 @@ def _traffic(traffic: ReplayTraffic, store: ColumnStore) -> Header:
     }
 
 
-def _run(run: ReplayRun, store: ColumnStore) -> Header:
+def _run(run: replay_data.ReplayRun, store: ColumnStore) -> Header:
     return {
         "name": run.name,
         "known": _estimates(run.estimates, store),
@@ -129,7 +118,7 @@ def _run(run: ReplayRun, store: ColumnStore) -> Header:
     }
 
 
-def _warnings(warnings: tuple[CollisionWarning, ...], store: ColumnStore) -> Header:
+def _warnings(warnings: tuple[replay_data.CollisionWarning, ...], store: ColumnStore) -> Header:
     ids = list(dict.fromkeys(warning.id for warning in warnings))
     place = {id: number for number, id in enumerate(ids)}
     return {
@@ -140,7 +129,7 @@ def _warnings(warnings: tuple[CollisionWarning, ...], store: ColumnStore) -> Hea
     }
 
 
-def _estimates(estimates: ReplayEstimates, store: ColumnStore) -> Header:
+def _estimates(estimates: replay_data.ReplayEstimates, store: ColumnStore) -> Header:
     """Object after object, each in order of time: the script searches in an object's rows."""
     order = np.lexsort((np.arange(len(estimates.id)), estimates.id))
     ids, starts = np.unique(estimates.id[order], return_index=True)
@@ -163,7 +152,7 @@ def _estimates(estimates: ReplayEstimates, store: ColumnStore) -> Header:
     }
 
 
-def _latency(latency: OutputLatency, store: ColumnStore) -> Header:
+def _latency(latency: replay_data.OutputLatency, store: ColumnStore) -> Header:
     order = np.argsort(latency.produced, kind="stable")
     return {
         "output": latency.output,
@@ -210,9 +199,9 @@ BEFORE_DETECTION = 500_000
 """µs: a jump to a car goes this far before its detection."""
 
 
-def replay_page(replay: Replay) -> str:
+def replay_page(replay: replay_data.Replay) -> str:
     """The page; DataError when the parts of the replay do not fit together."""
-    check_replay(replay)
+    replay_data.check_replay(replay)
     header, columns = pack(replay)
     body = Template(_asset("replay.html")).substitute(
         title=escaped(replay.title),
@@ -232,13 +221,13 @@ def _asset(name: str) -> str:
     return files("headway.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _choice(run: ReplayRun, number: int) -> str:
+def _choice(run: replay_data.ReplayRun, number: int) -> str:
     checked = " checked" if number == 0 else ""
     choice = f'<input type="radio" name="run" value="{number}"{checked}>'
     return f"<label>{choice}{escaped(run.name)}</label>"
 
 
-def _facts(facts: Sequence[Fact]) -> str:
+def _facts(facts: Sequence[replay_data.Fact]) -> str:
     bad = ' class="broken"'
     return "".join(
         f"<div><dt>{escaped(fact.label)}</dt>"
@@ -247,7 +236,7 @@ def _facts(facts: Sequence[Fact]) -> str:
     )
 
 
-def _summary(run: ReplayRun, number: int) -> str:
+def _summary(run: replay_data.ReplayRun, number: int) -> str:
     parts = [f'<section data-run="{number}"><h2>{escaped(run.name)}</h2>']
     if run.facts:
         parts.append(f'<dl class="facts stacked">{_facts(run.facts)}</dl>')
@@ -262,7 +251,7 @@ def _summary(run: ReplayRun, number: int) -> str:
     return "\n".join(parts) + "</section>"
 
 
-def _encounter(one: Encounter) -> str:
+def _encounter(one: replay_data.Encounter) -> str:
     ttc = "never" if one.ttc is None else f"{one.ttc:.1f} s"
     outcome = '<td class="broken">crash</td>' if one.crash else '<td class="kept">in time</td>'
     jump = max(0, (one.impact if one.detected is None else one.detected) - BEFORE_DETECTION)

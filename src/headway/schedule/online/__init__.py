@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.extensions import ExtensionClasses
 from headway.schedule.online.policy import Policy, UnitFacts
 from headway.schedule.online.reservation import ReservationPolicy
@@ -63,13 +63,11 @@ def policy_named(name: str) -> Policy:
     found = EVERY.get(ALIASES.get(name, name))
     if found is not None and found.guarded:
         raise InputError(
-            Problem(
-                f"{name!r} reserves processor time, which needs virtual time and declared costs",
-                want="run it with `headway run --engine vehicle --clock virtual` or "
-                f"`headway loadtest`; here one of {', '.join(UNRESERVED)}",
-            )
+            f"{name!r} reserves processor time, which needs virtual time and declared costs",
+            want="run it with `headway run --engine vehicle --clock virtual` or "
+            f"`headway loadtest`; here one of {', '.join(UNRESERVED)}",
         )
-    raise InputError(Problem(f"unknown policy {name!r}", want=f"one of {', '.join(UNRESERVED)}"))
+    raise InputError(f"unknown policy {name!r}", want=f"one of {', '.join(UNRESERVED)}")
 
 
 def engine_policy_named(name: str) -> Policy:
@@ -79,9 +77,9 @@ def engine_policy_named(name: str) -> Policy:
         return ENGINE_POLICIES[found]()
     if found in EVERY:
         want = "it is for task sets: see `headway loadtest`"
-        raise InputError(Problem(f"the engine does not run {name!r}", want=want))
+        raise InputError(f"the engine does not run {name!r}", want=want)
     known = ", ".join([*ENGINE_POLICIES, *ALIASES])
-    raise InputError(Problem(f"unknown policy {name!r}", want=f"one of {known}"))
+    raise InputError(f"unknown policy {name!r}", want=f"one of {known}")
 
 
 def overload_policy_named(name: str) -> ReservationPolicy:
@@ -89,7 +87,7 @@ def overload_policy_named(name: str) -> ReservationPolicy:
     found = ALIASES.get(name, name)
     if found not in OVERLOAD_POLICIES:
         known = ", ".join([*OVERLOAD_POLICIES, *ALIASES])
-        raise InputError(Problem(f"unknown policy {name!r}", want=f"one of {known}"))
+        raise InputError(f"unknown policy {name!r}", want=f"one of {known}")
     return OVERLOAD_POLICIES[found]()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.schedule.online.policy import KeyFunction, UnitFacts
 from headway.schedule.online.reservation import Ledger, ReservationPolicy, ReservedJob, TaskFacts
 
@@ -35,10 +35,8 @@ class RateMonotonic(ReservationPolicy):
     def key(self, unit: UnitFacts) -> KeyFunction:
         if unit.period is None:
             raise InputError(
-                Problem(
-                    "rate-monotonic needs the rate of every source",
-                    want="declare `rate` of each, or choose another policy",
-                )
+                "rate-monotonic needs the rate of every source",
+                want="declare `rate` of each, or choose another policy",
             )
         key = (unit.period, unit.deadline, unit.rank)
         return lambda timestamp, root: key

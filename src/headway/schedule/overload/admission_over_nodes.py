@@ -17,12 +17,10 @@ are in time is in time.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from headway.errors import Problem, TaskSetError
+from headway.errors import TaskSetError
 from headway.model.taskset import FULL, TaskKind, percent
 
 
@@ -75,17 +73,15 @@ def check_paths(paths: Sequence[NodePath], overhead: int = 0) -> dict[str, int]:
             if path.hard:
                 if stage.window > path.gap:
                     what = "a hard path's window is longer than its gap"
-                    raise TaskSetError(Problem(what, at=f"paths.{path.name}.{stage.node}"))
+                    raise TaskSetError(what, at=f"paths.{path.name}.{stage.node}")
                 here[path.name] = here.get(path.name, 0) + stage.peak
     for node, paths_here in needed.items():
         if sum(paths_here.values()) > FULL - overhead:
             raise TaskSetError(
-                Problem(
-                    f"hard paths need {percent(sum(paths_here.values()))} of {node!r}",
-                    at=f"nodes.{node}",
-                    got=", ".join(f"{name} {percent(peak)}" for name, peak in paths_here.items()),
-                    want=f"at most {percent(FULL - overhead)} (1 − α)",
-                )
+                f"hard paths need {percent(sum(paths_here.values()))} of {node!r}",
+                at=f"nodes.{node}",
+                got=", ".join(f"{name} {percent(peak)}" for name, peak in paths_here.items()),
+                want=f"at most {percent(FULL - overhead)} (1 − α)",
             )
     return {node: FULL - overhead - sum(here.values()) for node, here in needed.items()}
 
@@ -157,37 +153,3 @@ class Admission:
     ) -> list[tuple[NodeBooks, int, int, int]]:
         windows = zip(path.windows(release), uses, strict=True)
         return [(self.books[s.node], opens, closes, use) for (s, opens, closes), use in windows]
-
-
-def draw_jobs(
-    paths: Sequence[NodePath], duration: int, random: np.random.Generator
-) -> list[tuple[int, int, tuple[int, ...]]]:
-    """(release, path, utilisation of each stage), in order of release; half to all of each peak."""
-    found = []
-    for index, path in enumerate(paths):
-        time = int(random.integers(0, path.gap))
-        while time < duration:
-            uses = tuple(max(1, int(s.peak * random.uniform(0.5, 1))) for s in path.stages)
-            found.append((time, index, uses))
-            time += path.gap + int(random.exponential(path.gap / 4))
-    return sorted(found)
-
-
-def node_jobs(
-    paths: Sequence[NodePath],
-    jobs: Sequence[tuple[int, int, tuple[int, ...]]],
-    admission: Admission,
-) -> tuple[Mapping[str, list[tuple[int, int, int, int, int]]], int]:
-    """The admitted stages as each node sees them, (opens, closes, path, execution, utilisation),
-    and how many jobs were rejected."""
-    seen: dict[str, list[tuple[int, int, int, int, int]]] = {n: [] for n in admission.books}
-    rejected = 0
-    for release, index, uses in jobs:
-        path = paths[index]
-        if not admission.admit(path, release, uses):
-            rejected += 1
-            continue
-        for (stage, opens, closes), use in zip(path.windows(release), uses, strict=True):
-            execution = max(1, stage.window * use // FULL)
-            seen[stage.node].append((opens, closes, index, execution, use))
-    return seen, rejected

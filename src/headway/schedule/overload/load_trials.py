@@ -9,13 +9,19 @@ from statistics import fmean, stdev
 import numpy as np
 import pyarrow as pa
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskSet
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.online.op_edf import OperatorPathEdf
-from headway.schedule.overload import Happening, Release, TrialRecord, draw_releases, simulate
 from headway.schedule.overload.admission_over_nodes import Admission, NodePath
-from headway.schedule.overload.simulate import release_order
+from headway.schedule.overload.simulate import (
+    Happening,
+    Release,
+    TrialRecord,
+    draw_releases,
+    release_order,
+    simulate,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -179,7 +185,7 @@ def check_end_to_end_policies(policies: Sequence[str]) -> None:
     for name in policies:
         if not overload_policy_named(name).end_to_end:
             want = f"one of {', '.join(end_to_end_policies())}, or leave out --end-to-end"
-            raise InputError(Problem(f"{name!r} does not admit end to end", want=want))
+            raise InputError(f"{name!r} does not admit end to end", want=want)
 
 
 def draw_path_jobs(

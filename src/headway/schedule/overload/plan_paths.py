@@ -20,7 +20,7 @@ from fractions import Fraction
 
 from headway.compiler.compilation import Compilation
 from headway.compiler.utilisation import operator_load, rates
-from headway.errors import Problem, TaskSetError, UnsupportedError
+from headway.errors import TaskSetError, UnsupportedError
 from headway.model.graph import Graph, graph_of
 from headway.model.plan import Plan
 from headway.model.quantities import format_duration
@@ -69,17 +69,15 @@ def task_sets_of(plan: Plan, overhead: int = 0) -> list[TaskSet]:
     """The task sets of all nodes that run anything; TaskSetError when a deadline leaves no time."""
     if plan.verdict is None:
         raise UnsupportedError(
-            Problem("reservations need costs, rates and a vehicle", want="name one with --vehicle")
+            "reservations need costs, rates and a vehicle", want="name one with --vehicle"
         )
     for node in plan.vehicle.nodes:
         if node.cores > 1:
             raise UnsupportedError(
-                Problem(
-                    "reservations are for one processor",
-                    at=f"nodes.{node.name}.cores",
-                    got=f"{node.cores} cores",
-                    want="ROP-EDF has no version for several",
-                )
+                "reservations are for one processor",
+                at=f"nodes.{node.name}.cores",
+                got=f"{node.cores} cores",
+                want="ROP-EDF has no version for several",
             )
     paths = operator_paths(plan)
     sets = []
@@ -108,11 +106,9 @@ def operator_paths(plan: Plan) -> list[OperatorPath]:
                 window = (output.deadline or 0) - _waiting(plan, graph, source, on_way)
                 if window <= 0:
                     raise TaskSetError(
-                        Problem(
-                            f"no time is left to compute for tuples of {source.name!r}",
-                            at=f"outputs.{output.name}.deadline",
-                            got=f"{format_duration(-window)} too little",
-                        )
+                        f"no time is left to compute for tuples of {source.name!r}",
+                        at=f"outputs.{output.name}.deadline",
+                        got=f"{format_duration(-window)} too little",
                     )
                 loads = _loads(plan, graph, found, source.name, mine)
                 paths.append(
@@ -295,11 +291,9 @@ def at_load(paths: Sequence[NodePath], load: int) -> list[NodePath]:
     factor = min(fitting, default=Fraction(1))
     if factor < 0:
         raise TaskSetError(
-            Problem(
-                f"the load cannot be {percent(load)}",
-                got=", ".join(f"{node} {percent(use)}" for node, use in hard.items()),
-                want="only soft paths are scaled: ask for more than the hard ones need",
-            )
+            f"the load cannot be {percent(load)}",
+            got=", ".join(f"{node} {percent(use)}" for node, use in hard.items()),
+            want="only soft paths are scaled: ask for more than the hard ones need",
         )
     return [
         path

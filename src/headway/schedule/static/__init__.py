@@ -8,23 +8,25 @@
 
 from __future__ import annotations
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.extensions import ExtensionObjects
 from headway.model.static_network import ProcessorNetwork
 from headway.model.taskgraph import TaskGraph
-from headway.schedule.static.algorithm import Algorithm
-from headway.schedule.static.from_plan import graph_of_plan, pinned, placement_of
-from headway.schedule.static.holes import precision, schedule_holes
-from headway.schedule.static.instance import Instance
-from headway.schedule.static.metrics import Metrics, metrics_of
-from headway.schedule.static.options import (
+from headway.schedule.static.algorithm import (
+    Algorithm,
     AlphaChoice,
+    AlphaInterval,
     ExactAlpha,
     FixedAlpha,
     GridAlpha,
     Options,
+    QueueFailure,
+    StaticResult,
 )
-from headway.schedule.static.result import AlphaInterval, QueueFailure, StaticResult
+from headway.schedule.static.from_plan import graph_of_plan, pinned, placement_of
+from headway.schedule.static.hvlb_cc_ic import precision, schedule_holes
+from headway.schedule.static.instance import Instance
+from headway.schedule.static.timing import Metrics, metrics_of
 from headway.schedule.static.validate import violations
 
 ALGORITHMS: ExtensionObjects[Algorithm] = ExtensionObjects(
@@ -32,9 +34,9 @@ ALGORITHMS: ExtensionObjects[Algorithm] = ExtensionObjects(
     what="static algorithm",
     base="headway.schedule.static.algorithm:Algorithm",
     own={
-        "hvlb-cc-b": "headway.schedule.static.hvlb_cc_b:HvlbCcB",
-        "hvlb-cc-c": "headway.schedule.static.hvlb_cc_c:HvlbCcC",
-        "hvlb-cc-a": "headway.schedule.static.hvlb_cc_a:HvlbCcA",
+        "hvlb-cc-b": "headway.schedule.static.hvlb_cc:HvlbCcB",
+        "hvlb-cc-c": "headway.schedule.static.hvlb_cc:HvlbCcC",
+        "hvlb-cc-a": "headway.schedule.static.hvlb_cc:HvlbCcA",
         "hvlb-cc-ic": "headway.schedule.static.hvlb_cc_ic:HvlbCcIc",
         "hsv-cc": "headway.schedule.static.hsv_cc:HsvCc",
         "heft": "headway.schedule.static.heft:Heft",
@@ -48,7 +50,7 @@ def algorithm_named(name: str) -> Algorithm:
     """An algorithm by its name; InputError lists the names there are."""
     if name not in ALGORITHMS:
         known = ", ".join(ALGORITHMS)
-        raise InputError(Problem(f"unknown algorithm {name!r}", want=f"one of {known}"))
+        raise InputError(f"unknown algorithm {name!r}", want=f"one of {known}")
     return ALGORITHMS[name]
 
 

@@ -12,33 +12,24 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from headway.errors import GraphError, Problem
+from headway.errors import GraphError
+from headway.model import static_network
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.quantities import SECOND
 from headway.model.routes import architecture_of
-from headway.model.static_network import (
-    NetworkLink,
-    Processor,
-    ProcessorNetwork,
-    Schedule,
-    Switch,
-    Switching,
-)
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.model.vehicle import Vehicle, transfer_time
 
 
-def graph_of_plan(plan: Plan) -> tuple[TaskGraph, ProcessorNetwork]:
+def graph_of_plan(plan: Plan) -> tuple[TaskGraph, static_network.ProcessorNetwork]:
     """The query of a plan as a task graph, its vehicle as a network. Where the plan has placed its
     operators does not matter, except for the sources."""
     if plan.verdict is None:
         raise GraphError(
-            Problem(
-                "this plan was compiled without a vehicle",
-                at=plan.query.name,
-                want="compile the query for a vehicle: a schedule needs nodes and costs",
-            )
+            "this plan was compiled without a vehicle",
+            at=plan.query.name,
+            want="compile the query for a vehicle: a schedule needs nodes and costs",
         )
     query, vehicle, schemas = plan.query, plan.vehicle, dict(plan.schemas)
     graph = graph_of(query)
@@ -74,19 +65,23 @@ def graph_of_plan(plan: Plan) -> tuple[TaskGraph, ProcessorNetwork]:
     )
 
 
-def network_of(vehicle: Vehicle) -> ProcessorNetwork:
+def network_of(vehicle: Vehicle) -> static_network.ProcessorNetwork:
     """A vehicle's nodes, gateways, buses and links."""
     gateways_at: dict[str, list[str]] = {}
     for gateway in vehicle.gateways:
         for name in gateway.buses:
             gateways_at.setdefault(name, []).append(gateway.name)
-    return ProcessorNetwork(
+    return static_network.ProcessorNetwork(
         name=vehicle.name,
-        processors=tuple(Processor(name=node.name, rate=node.speed) for node in vehicle.nodes),
-        switches=tuple(Switch(name=one.name, delay=one.delay) for one in vehicle.gateways),
+        processors=tuple(
+            static_network.Processor(name=node.name, rate=node.speed) for node in vehicle.nodes
+        ),
+        switches=tuple(
+            static_network.Switch(name=one.name, delay=one.delay) for one in vehicle.gateways
+        ),
         links=(
             *(
-                NetworkLink(
+                static_network.NetworkLink(
                     name=bus.name,
                     ends=tuple(dict.fromkeys((*bus.nodes, *gateways_at.get(bus.name, ())))),
                     speed=Fraction(bus.bit_rate, SECOND),
@@ -94,7 +89,7 @@ def network_of(vehicle: Vehicle) -> ProcessorNetwork:
                 for bus in vehicle.buses
             ),
             *(
-                NetworkLink(
+                static_network.NetworkLink(
                     name=link.name,
                     ends=tuple(dict.fromkeys((*link.ends, *gateways_at.get(link.name, ())))),
                     speed=Fraction(link.speed, SECOND),
@@ -103,16 +98,16 @@ def network_of(vehicle: Vehicle) -> ProcessorNetwork:
             ),
         ),
         processors_forward=False,
-        switching=Switching.STORE_AND_FORWARD,
+        switching=static_network.Switching.STORE_AND_FORWARD,
     )
 
 
-def placement_of(schedule: Schedule) -> dict[str, str]:
+def placement_of(schedule: static_network.Schedule) -> dict[str, str]:
     """task (source or operator) -> node"""
     return schedule.placement
 
 
-def pinned(vehicle: Vehicle, plan: Plan, schedule: Schedule) -> Vehicle:
+def pinned(vehicle: Vehicle, plan: Plan, schedule: static_network.Schedule) -> Vehicle:
     """The vehicle with every operator pinned where the schedule has put it, ready to compile the
     query again."""
     operators = {operator.name for operator in plan.query.operators}

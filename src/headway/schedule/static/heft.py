@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from headway.schedule.static.algorithm import Algorithm
+from headway.schedule.static.algorithm import Algorithm, AlphaChoice, StaticResult, only
 from headway.schedule.static.insertion import Inserting, Mean, MeanCosts
 from headway.schedule.static.instance import Instance
-from headway.schedule.static.options import AlphaChoice
-from headway.schedule.static.record import record
-from headway.schedule.static.result import StaticResult, only
+from headway.schedule.static.timing import record
 
 
 class Heft(Algorithm):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from headway.schedule.static.hvlb import ValueScheduler
+from headway.schedule.static.algorithm import AlphaChoice, FixedAlpha, StaticResult
+from headway.schedule.static.hvlb_cc import ValueScheduler
 from headway.schedule.static.instance import Instance
-from headway.schedule.static.options import AlphaChoice, FixedAlpha
-from headway.schedule.static.orders import Order, by_priority, priorities_a
-from headway.schedule.static.ranks import Ranks
-from headway.schedule.static.result import StaticResult
+from headway.schedule.static.ranks import Order, Ranks, by_priority, priorities_a
 
 
 class HsvCc(ValueScheduler):

@@ -14,7 +14,7 @@ from headway.errors import GraphError, Problem
 from headway.model.quantities import exact
 from headway.model.static_network import NoRouteError, ProcessorNetwork, check_network
 from headway.model.taskgraph import Edge, GraphTask, MissingTimeError, TaskGraph, check_task_graph
-from headway.schedule.static.options import Options
+from headway.schedule.static.algorithm import Options
 
 
 class Instance:
@@ -132,11 +132,9 @@ class Instance:
                 row.append(work / exact(processor.rate))
             else:
                 raise MissingTimeError(
-                    Problem(
-                        "no computation time",
-                        at=f"tasks.{task.name}.times.{processor.name}",
-                        want="give a time, the task's work, or the processors it may run on",
-                    )
+                    "no computation time",
+                    at=f"tasks.{task.name}.times.{processor.name}",
+                    want="give a time, the task's work, or the processors it may run on",
                 )
         return row
 
@@ -193,12 +191,10 @@ class Instance:
                         if one != other and not self.routes[one][other]:
                             pair = f"{self.processors[one]} to {self.processors[other]}"
                             raise NoRouteError(
-                                Problem(
-                                    f"no route from {pair}",
-                                    at=self.network.name,
-                                    got=f"a message {self.tasks[sender]}->{self.tasks[receiver]}",
-                                    want="join them by links, or limit where the tasks may run",
-                                )
+                                f"no route from {pair}",
+                                at=self.network.name,
+                                got=f"a message {self.tasks[sender]}->{self.tasks[receiver]}",
+                                want="join them by links, or limit where the tasks may run",
                             )
 
 

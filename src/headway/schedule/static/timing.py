@@ -13,8 +13,10 @@ Links are never given out between two bookings.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
-from headway.model.static_network import Switching
+from headway.model.static_network import LinkSlot, Message, Schedule, Switching, TaskSlot
 from headway.schedule.static.instance import Instance
 
 Sent = tuple[int, int, Sequence[int]]
@@ -181,3 +183,111 @@ def _held_between(instance: Instance) -> dict[tuple[int, int], int]:
             if one != other and between:
                 held[one, other] = min(instance.delays.get(name, 0) for name in between)
     return {pair: delay for pair, delay in held.items() if delay}
+
+
+# ------------------------------------------------------------
+# From who-runs-where to a whole schedule, with every task's and every message's times.
+
+
+def record(
+    instance: Instance,
+    order: Sequence[int],
+    where: Sequence[int],
+    starts: Sequence[int] | None = None,
+) -> Schedule:
+    """The schedule of tasks placed in this order on these processors (``where[task]``).
+
+    A task starts as early as its messages, its processor and its release allow, or when
+    ``starts`` says."""
+    timing = MessageTiming(instance)
+    available = [0] * len(instance.processors)
+    finish = [0] * len(instance.tasks)
+    links = timing.idle
+    slots, messages = [], []
+    for task in order:
+        processor = where[task]
+        arrival = instance.release[task]
+        pairs = zip(instance.predecessors[task], timing.sent(task, finish, where), strict=True)
+        for (sender, _), sent in pairs:
+            if sent[1] == processor:
+                arrival = max(arrival, sent[0])
+                continue
+            bookings = timing.book(sent, processor, links)
+            links = links[:]
+            for link, _, end in bookings:
+                links[link] = end
+            arrival = max(arrival, bookings[-1][2])
+            messages.append(
+                Message(
+                    sender=instance.tasks[sender],
+                    receiver=instance.tasks[task],
+                    links=tuple(
+                        LinkSlot(
+                            link=instance.links[link],
+                            start=instance.time(start),
+                            finish=instance.time(end),
+                        )
+                        for link, start, end in bookings
+                    ),
+                )
+            )
+        start = max(arrival, available[processor]) if starts is None else starts[task]
+        finish[task] = start + instance.comp[task][processor]
+        available[processor] = max(available[processor], finish[task])
+        slots.append(
+            TaskSlot(
+                task=instance.tasks[task],
+                processor=instance.processors[processor],
+                start=instance.time(start),
+                finish=instance.time(finish[task]),
+            )
+        )
+    return Schedule(
+        tasks=tuple(slots),
+        messages=tuple(messages),
+        contention=instance.options.contention,
+    )
+
+
+# ------------------------------------------------------------
+# How good a schedule is (HVLB_CC section 5.1).
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metrics:
+    """``slr`` is the schedule length ratio: makespan / the least time of the critical path.
+    ``load_balance`` (LB) is makespan / mean busy time of a processor. Less is better of both."""
+
+    makespan: Fraction
+    slr: Fraction
+    speedup: Fraction
+    load_balance: Fraction
+
+
+def metrics_of(instance: Instance, schedule: Schedule) -> Metrics:
+    """Equations 22 to 25. Ratios are 0 where there is nothing to divide by."""
+    makespan = schedule.makespan
+    sequential = instance.time(instance.best_sequential)
+    busy = sum((slot.finish - slot.start for slot in schedule.tasks), Fraction(0))
+    mean_busy = busy / len(instance.processors)
+    return Metrics(
+        makespan=makespan,
+        slr=_ratio(makespan, critical_path_time(instance)),
+        speedup=_ratio(sequential, makespan),
+        load_balance=_ratio(makespan, mean_busy),
+    )
+
+
+def critical_path_time(instance: Instance) -> Fraction:
+    """The longest path when every task runs where it is quickest and messages take no time: no
+    schedule is shorter."""
+    longest = [0] * len(instance.tasks)
+    for task in reversed(instance.topological):
+        behind = max((longest[successor] for successor in instance.successors[task]), default=0)
+        quickest = min(instance.comp[task][p] for p in instance.allowed[task])
+        longest[task] = quickest + behind
+    return instance.time(max(longest))
+
+
+def _ratio(above: Fraction, below: Fraction) -> Fraction:
+    return above / below if below else Fraction(0)

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.result_tables import SIDE_SCHEMA
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.model.schema import VEHICLE_COLUMN
@@ -145,11 +145,11 @@ def _session(data: object, given: SparkSession | None) -> SparkSession:
     frames = data.values() if isinstance(data, Mapping) else ()
     theirs = [one.sparkSession for one in frames if isinstance(one, DataFrame)]
     if theirs and any(one is not theirs[0] for one in theirs[1:]):
-        raise DataError(Problem("the DataFrames are of several Spark sessions", at="data",
-                                want="take all from one"))  # fmt: skip
+        raise DataError("the DataFrames are of several Spark sessions", at="data",
+                                want="take all from one")  # fmt: skip
     if theirs and given is not None and given is not theirs[0]:
-        raise DataError(Problem("the DataFrames are of another Spark session than spark=",
-                                at="data", want="leave out spark="))  # fmt: skip
+        raise DataError("the DataFrames are of another Spark session than spark=",
+                                at="data", want="leave out spark=")  # fmt: skip
     if theirs:
         return theirs[0]
     return given or SparkSession.getActiveSession() or local_session()

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 
 from headway.engine.run_folder import RunFolder
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.spark.accounting import Account
 from headway.spark.spark_results import SparkOutput
 
@@ -48,13 +48,11 @@ class Sink:
             sources.lookupDataSource(self.format, session.sessionState().conf())
         except (Py4JJavaError, PySparkException):
             raise InputError(
-                Problem(
-                    "Spark does not know this format",
-                    at="--format",
-                    got=self.format,
-                    want="parquet, csv, json, orc, console, or one whose Java package is there "
-                    "(--conf spark.jars.packages=…)",
-                )
+                "Spark does not know this format",
+                at="--format",
+                got=self.format,
+                want="parquet, csv, json, orc, console, or one whose Java package is there "
+                "(--conf spark.jars.packages=…)",
             ) from None
 
     def write(self, data: DataFrame, account: Account, folder: RunFolder) -> SparkOutput:

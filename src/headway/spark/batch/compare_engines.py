@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headway.compiler.meaning import on_one_node
+from headway.compiler.node_queries import on_one_node
 from headway.engine.engine import Engine, replay
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN

@@ -14,7 +14,7 @@ from types import TracebackType
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
-from headway.compiler.meaning import on_one_node
+from headway.compiler.node_queries import on_one_node
 from headway.errors import DataError, Problem
 from headway.model.graph import Graph, graph_of
 from headway.model.operator_kinds import SPARK_BATCH

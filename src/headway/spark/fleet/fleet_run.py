@@ -15,7 +15,7 @@ from headway.drive.driven_fleet import Vehicles
 from headway.engine.result_tables import free_name
 from headway.engine.results import COUNTS, OutputSummary
 from headway.engine.run_folder import RunFolder
-from headway.errors import FileError, Place, Problem
+from headway.errors import FileError, Place
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
@@ -148,7 +148,7 @@ def _varied(
 ) -> DataFrame:
     fleet = fleet_from(recording, plan.query.sources, vehicles, seed)
     if not fleet.recorded:
-        raise FileError(Problem("there is nothing to run", place=Place(str(recording))))
+        raise FileError("there is nothing to run", place=Place(str(recording)))
     return _numbered(spark, plan, twins, fleet)
 
 

@@ -14,7 +14,7 @@ from headway.engine.ingest import Ingest
 from headway.engine.operators.fused import Fused, StatelessOperator
 from headway.engine.operators.operator_base import MARKED_LATE, DropKind, Dropped
 from headway.engine.result_tables import SideRows
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
@@ -161,7 +161,7 @@ def _explained(
             cells = (column.to_pylist() for column in batch.column(_ROW).flatten())
             times = batch.column(ARRIVED).to_pylist()
             if None in times:
-                raise DataError(Problem("a tuple has no time of arrival", at=f"sources.{name}"))
+                raise DataError("a tuple has no time of arrival", at=f"sources.{name}")
             drops = [
                 (at * MICROSECOND, explain(row))
                 for at, row in zip(times, zip(*cells, strict=True), strict=True)

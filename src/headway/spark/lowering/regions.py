@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from headway.compiler.meaning import meaning_of
+from headway.compiler.node_queries import meaning_of
 from headway.model.expression import PythonCall
 from headway.model.graph import Graph, graph_of
 from headway.model.operator_kinds import SPARK_BATCH, SPARK_STREAM, is_hosted

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 import headway.errors as errors
-from headway.errors import EnvironmentMissing, FileError, HeadwayError, InputError, Problem
+from headway.errors import EnvironmentMissing, FileError, HeadwayError, InputError
 from headway.sources.parquet_file import NOT_PARQUET
 
 _OURS = re.compile(r"headway\.errors\.(\w+): (.*)")
@@ -48,11 +48,9 @@ def explained(error: BaseException) -> HeadwayError:
     path = _PATH.search(text)
     if path is not None and any(sign in text for sign in _HALF):
         return FileError(
-            Problem(
-                NOT_PARQUET,
-                place=errors.Place(path[1]),
-                want="write files under another name and rename them when they are complete",
-            )
+            NOT_PARQUET,
+            place=errors.Place(path[1]),
+            want="write files under another name and rename them when they are complete",
         )
     if "shut down" in text or "stopped SparkContext" in text:
         return EnvironmentMissing(f"Spark went away while the query ran: {_first_lines(text)}")

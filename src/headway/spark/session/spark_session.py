@@ -70,7 +70,7 @@ def check_master(master: str) -> None:
     addresses = [_address(node) for node in standalone["nodes"].split(",")] if standalone else []
     if not addresses or None in addresses:
         raise InputError(
-            Problem("this is no Spark master", at="--master", got=master, want=f"write {_FORMS}")
+            "this is no Spark master", at="--master", got=master, want=f"write {_FORMS}"
         )
     refusals = [refusal for address in addresses if address and (refusal := refusal_of(*address))]
     if len(refusals) == len(addresses):

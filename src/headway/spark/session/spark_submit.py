@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import headway
 from headway.engine.nodes.executables import modules_of, user_modules
-from headway.errors import FileError, Place, Problem
+from headway.errors import FileError, Place
 from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 
@@ -92,9 +92,7 @@ def prepare(
         for name, content in contents.items():
             (folder / name).write_bytes(content)
     except OSError as error:
-        raise FileError(
-            Problem(f"cannot write here: {error.strerror}", place=Place(str(folder)))
-        ) from None
+        raise FileError(f"cannot write here: {error.strerror}", place=Place(str(folder))) from None
     settings = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
     command = (
         "spark-submit", "--master", master, *settings,

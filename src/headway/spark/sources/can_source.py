@@ -38,16 +38,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headway.errors import DataError, InputError, Problem
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
-from headway.sources.can_log import (
-    FRAME_TYPES,
-    KEYS,
-    CanDecoder,
-    CanMapping,
-    count_frames,
-    find_logs,
-    mapping_of,
-    read_frames,
-)
+from headway.sources import can_log
 from headway.sources.parquet_file import ARROW_TYPES
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 from headway.spark.sources.checked_files import Quarantine, QuarantineEntry, entry_of
@@ -62,7 +53,7 @@ class CanOptions:
     """``label`` is the name of the source in quarantine."""
 
     path: Path
-    mapping: CanMapping
+    mapping: can_log.CanMapping
     quarantine: Quarantine | None = None
     label: str = "can"
     logs_per_batch: int | None = None
@@ -73,7 +64,7 @@ class CanOptions:
         maxFilesPerTrigger; DataError where one is missing or wrong."""
         if missing := [key for key in ("path", "dbc", "columns") if not options.get(key)]:
             raise DataError(Problem(f"the option {key!r} is missing") for key in missing)
-        data: dict[str, object] = {key: options[key] for key in KEYS if options.get(key)}
+        data: dict[str, object] = {key: options[key] for key in can_log.KEYS if options.get(key)}
         data["columns"] = dict(_pair(one) for one in _listed(options["columns"]))
         data["messages"] = _listed(options.get("messages") or "*")
         if "bus" in data:
@@ -81,7 +72,7 @@ class CanOptions:
         folder, most = options.get("quarantine"), options.get("maxFilesPerTrigger")
         return cls(
             path=Path(options["path"]).absolute(),
-            mapping=mapping_of(data, Path.cwd() / "options"),
+            mapping=can_log.mapping_of(data, Path.cwd() / "options"),
             quarantine=Quarantine(Path(folder).absolute()) if folder else None,
             label=options.get("label") or "can",
             logs_per_batch=_number("maxFilesPerTrigger", most) if most else None,
@@ -102,13 +93,13 @@ def _number(name: str, text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise DataError(
-            Problem(f"the option {name!r} is wrong", got=repr(text), want="want a whole number")
+            f"the option {name!r} is wrong", got=repr(text), want="want a whole number"
         ) from None
 
 
-def default_schema(mapping: CanMapping) -> StructType:
+def default_schema(mapping: can_log.CanMapping) -> StructType:
     """timestamp, a double for each signal, vehicle, position."""
-    kinds = [FRAME_TYPES.get(signal, DataType.DOUBLE) for _, signal in mapping.columns]
+    kinds = [can_log.FRAME_TYPES.get(signal, DataType.DOUBLE) for _, signal in mapping.columns]
     names = [column for column, _ in mapping.columns]
     return StructType(
         [
@@ -174,10 +165,10 @@ class CanPart(InputPartition):
 class CanReader(DataSourceReader):
     def __init__(self, options: CanOptions, schema: Schema, names: list[str]) -> None:
         self.options, self.schema, self.names = options, schema, names
-        CanDecoder(options.mapping, schema)  # what is wrong with the mapping shows here
+        can_log.CanDecoder(options.mapping, schema)  # what is wrong with the mapping shows here
 
     def partitions(self) -> Sequence[InputPartition]:
-        return parts_of([str(log) for log in find_logs(self.options.path)], self.options)
+        return parts_of([str(log) for log in can_log.find_logs(self.options.path)], self.options)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, CanPart)
@@ -192,14 +183,14 @@ class CanStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: CanOptions, schema: Schema, names: list[str]) -> None:
         self.options, self.schema, self.names = options, schema, names
         self._target: list[str] | None = None
-        CanDecoder(options.mapping, schema)
+        can_log.CanDecoder(options.mapping, schema)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._target = self._found()
 
     def _found(self) -> list[str]:
         try:
-            return [log.name for log in find_logs(self.options.path)]
+            return [log.name for log in can_log.find_logs(self.options.path)]
         except InputError:  # none yet
             return []
 
@@ -237,7 +228,7 @@ def parts_of(logs: list[str], options: CanOptions) -> list[InputPartition]:
     parts: list[InputPartition] = []
     for log in logs:
         try:
-            count = count_frames(Path(log))
+            count = can_log.count_frames(Path(log))
         except InputError:  # the task says so
             count = None
         if count is None or count <= FRAMES_PER_TASK:
@@ -252,8 +243,8 @@ def read_part(
     part: CanPart, options: CanOptions, schema: Schema, names: list[str]
 ) -> Iterator[Any]:
     """Arrow batches of the part's tuples; a log that cannot be read gives none of them."""
-    decoder = CanDecoder(options.mapping, schema)
-    rows = decoder.rows(read_frames(Path(part.log), part.start, part.end))
+    decoder = can_log.CanDecoder(options.mapping, schema)
+    rows = decoder.rows(can_log.read_frames(Path(part.log), part.start, part.end))
     quarantine = options.quarantine
     if quarantine is None:
         yield from _batches(rows, options, schema, names)
@@ -282,7 +273,9 @@ def _batches(
         yield pa.RecordBatch.from_pydict({name: columns[name] for name in names})
 
 
-def _name_frames(quarantine: Quarantine, part: CanPart, label: str, decoder: CanDecoder) -> None:
+def _name_frames(
+    quarantine: Quarantine, part: CanPart, label: str, decoder: can_log.CanDecoder
+) -> None:
     refused = decoder.counts.undecodable
     name = part.log if part.end is None else f"{part.log}:{part.start}-{part.end}"
     if refused:

@@ -37,15 +37,9 @@ from headway.model.schema import (
     Field,
     Schema,
 )
+from headway.sources import source_records
 from headway.sources.parquet_file import ARROW_TYPES, NOT_PARQUET, read_parquet
 from headway.sources.recordings import read_file
-from headway.sources.source_records import (
-    ARRIVAL_FIELD,
-    VEHICLE_FIELD,
-    not_fitting,
-    unknown_arrival,
-    unreadable,
-)
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 from headway.spark.side_files import write_part
 
@@ -276,7 +270,7 @@ class CheckedFiles:
         try:
             small = path.stat().st_size <= SMALL_BYTES
         except OSError as error:
-            raise unreadable(path, error) from None
+            raise source_records.unreadable(path, error) from None
         if small:
             return iter(list(self._read(path)))
         for _ in self._read(path):
@@ -336,19 +330,21 @@ def parquet_tables(path: Path, schema: Schema) -> Batches:
                 yield _table(path, batch, schema, number)
                 number += batch.num_rows
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error, NOT_PARQUET) from None
+        raise source_records.unreadable(path, error, NOT_PARQUET) from None
 
 
 def _table(path: Path, batch: Any, schema: Schema, number: int) -> Any:
     there = batch.schema.names
     columns = {f.name: _cast(path, batch.column(f.name), f) for f in schema.columns}
-    arrival = ARRIVAL_FIELD if ARRIVAL_COLUMN in there else schema.columns[0]
+    arrival = source_records.ARRIVAL_FIELD if ARRIVAL_COLUMN in there else schema.columns[0]
     arrived = _cast(path, batch.column(arrival.name), arrival)
     if arrived.null_count:
-        raise unknown_arrival(path, number + pc.index(pc.is_null(arrived), True).as_py())
+        raise source_records.unknown_arrival(
+            path, number + pc.index(pc.is_null(arrived), True).as_py()
+        )
     owner = pa.nulls(batch.num_rows, pa.string())
     if VEHICLE_COLUMN in there:
-        owner = _cast(path, batch.column(VEHICLE_COLUMN), VEHICLE_FIELD)
+        owner = _cast(path, batch.column(VEHICLE_COLUMN), source_records.VEHICLE_FIELD)
     columns |= {ARRIVAL_COLUMN: arrived, VEHICLE_COLUMN: owner}
     if POSITION_COLUMN not in schema.names:
         columns[POSITION_COLUMN] = pa.array(range(number, number + batch.num_rows), pa.int64())
@@ -364,4 +360,4 @@ def _cast(path: Path, column: Any, field: Field) -> Any:
             column = column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64())
         return column.cast(pa.int64()).cast(ARROW_TYPES[DataType.TIMESTAMP])
     except pa.ArrowException as error:
-        raise not_fitting(path, field, error) from None
+        raise source_records.not_fitting(path, field, error) from None

@@ -79,10 +79,10 @@ class KafkaOptions:
         most = options.get("maxOffsetsPerTrigger")
         if begin not in ("earliest", "latest"):
             want = "want earliest or latest"
-            raise DataError(Problem("the option 'startingOffsets'", got=repr(begin), want=want))
+            raise DataError("the option 'startingOffsets'", got=repr(begin), want=want)
         if most and not (most.isdecimal() and int(most)):
             want = "want a whole number above 0"
-            raise DataError(Problem("the option 'maxOffsetsPerTrigger'", got=most, want=want))
+            raise DataError("the option 'maxOffsetsPerTrigger'", got=most, want=want)
         prefix = "kafka."
         return cls(
             client=tuple(
@@ -154,7 +154,7 @@ class Topics:
         except KafkaException as error:
             servers = dict(self._options.client).get("bootstrap.servers", "")
             what = f"Kafka at {servers} does not answer for {', '.join(self._options.topics)}"
-            raise DataError(Problem(what, got=str(error.args[0]))) from None
+            raise DataError(what, got=str(error.args[0])) from None
         return found
 
 
@@ -178,7 +178,7 @@ def read_range(
                     at = max(at, message.offset())
                 elif error is not None:
                     where = f"{topic}/{partition}"
-                    raise DataError(Problem("Kafka cannot be read", at=where, got=error.str()))
+                    raise DataError("Kafka cannot be read", at=where, got=error.str())
                 else:
                     at = max(at, message.offset() + 1)
                     if message.offset() < end:
@@ -187,7 +187,7 @@ def read_range(
                 yield pa.RecordBatch.from_pylist(rows, schema=ARROW_SCHEMA)
             if time.monotonic() - heard > PATIENCE_S:
                 where, got = f"{topic}/{partition}", f"nothing for {PATIENCE_S:.0f} s at {at}"
-                raise DataError(Problem("Kafka gives no more messages", at=where, got=got))
+                raise DataError("Kafka gives no more messages", at=where, got=got)
     finally:
         consumer.close()
 
@@ -291,12 +291,10 @@ class KafkaStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self.options.fail_on_loss:
                 topic, partition = place
                 raise DataError(
-                    Problem(
-                        f"Kafka has deleted {lost:,} messages that were not read yet",
-                        at=f"{topic}/{partition}",
-                        got=f"the first is {first[place]}, after {offset}",
-                        want="set failOnDataLoss to false to go on without them",
-                    )
+                    f"Kafka has deleted {lost:,} messages that were not read yet",
+                    at=f"{topic}/{partition}",
+                    got=f"the first is {first[place]}, after {offset}",
+                    want="set failOnDataLoss to false to go on without them",
                 )
             before[place] = first[place]
         return _parts({place: before.get(place, first.get(place, 0)) for place in after}, after)
@@ -427,7 +425,7 @@ class MessageDecoder:
             except (ValueError, RecursionError) as error:  # UnicodeDecodeError is one, too
                 if self.quarantine is None:
                     where = f"{topic}/{partition}:{offset}"
-                    raise DataError(Problem(str(error), at=where)) from None
+                    raise DataError(str(error), at=where) from None
                 first, reasons = refused.setdefault((topic, partition), (offset, Counter()))
                 reasons[str(error)] += 1
         for (topic, partition), (first, reasons) in refused.items():

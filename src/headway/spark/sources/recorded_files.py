@@ -74,14 +74,12 @@ def _folder(folder: Path, source: Source, streaming: bool) -> Files:
     known = sorted(there.intersection(suffixes()))
     if len(known) > 1 or (not known and not streaming):
         raise FileError(
-            Problem(
-                f"files of several kinds for source {source.name!r}"
-                if known
-                else f"no files for source {source.name!r}",
-                place=Place(str(folder)),
-                got=", ".join(sorted(there)) or "an empty folder",
-                want=f"files of one kind of {', '.join(suffixes())}",
-            )
+            f"files of several kinds for source {source.name!r}"
+            if known
+            else f"no files for source {source.name!r}",
+            place=Place(str(folder)),
+            got=", ".join(sorted(there)) or "an empty folder",
+            want=f"files of one kind of {', '.join(suffixes())}",
         )
     suffix = known[0] if known else PARQUET
     return Files(source, folder, f"*{suffix}", suffix)
@@ -196,17 +194,13 @@ class Inputs:
         if not text.startswith(KAFKA):
             for name, given in (("--topic", topics), ("--input-option", options)):
                 if given:
-                    raise InputError(
-                        Problem(f"{name} is for Kafka", got=f"--input {text}",
-                                want=f"--input {KAFKA}HOST:PORT")
-                    )  # fmt: skip
+                    raise InputError(f"{name} is for Kafka", got=f"--input {text}",
+                                want=f"--input {KAFKA}HOST:PORT")  # fmt: skip
             return cls(Path(text))
         servers = text.removeprefix(KAFKA).rstrip("/")
         if not all(host and port.isdecimal() for host, _, port in _addresses(servers)):
-            raise InputError(
-                Problem("no address of Kafka", at="--input", got=text,
-                        want=f"write {KAFKA}HOST:PORT, more of them after commas")
-            )  # fmt: skip
+            raise InputError("no address of Kafka", at="--input", got=text,
+                        want=f"write {KAFKA}HOST:PORT, more of them after commas")  # fmt: skip
         return cls(None, servers, topics, options)
 
     def check(self, query: Query, *, streaming: bool) -> None:

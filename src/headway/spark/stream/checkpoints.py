@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.engine.run_folder import SUMMARY, files_of_run, remove, unwritable
-from headway.errors import FileError, Place, Problem
+from headway.errors import FileError, Place
 from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 from headway.spark.accounting import now
@@ -166,4 +166,4 @@ def _write(folder: Path, data: dict[str, Any]) -> None:
 
 
 def _refused(path: Path, what: str, *, want: str, got: str = "") -> FileError:
-    return FileError(Problem(what, place=Place(str(path)), got=got, want=want))
+    return FileError(what, place=Place(str(path)), got=got, want=want)

@@ -40,11 +40,11 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 from pyspark.sql.types import StringType, StructField, StructType
 
-from headway.compiler.meaning import on_one_node
+from headway.compiler.node_queries import on_one_node
 from headway.engine.jobs import NEVER
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.stepwise import StepResult, Stepwise
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.model.codec import plan_to_json
 from headway.model.graph import graph_of
 from headway.model.operator_kinds import SPARK_STREAM
@@ -450,7 +450,7 @@ def finish_stream(
     graph, schemas = graph_of(plan.query), dict(plan.schemas)
     stateful, _ = _divided(plan)
     if not stateful:
-        raise DataError(Problem("the query keeps no state", want="nothing is left to finish"))
+        raise DataError("the query keeps no state", want="nothing is left to finish")
     part = part_with(plan, stateful)
     leaving = {name: schemas[graph.outputs[name].stream] for name in stateful}
     states = (

@@ -14,7 +14,6 @@ from headway.drive.collision_warning import load_collision_warning
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.vehicle import Node, Vehicle
-from headway.report.charts import Grid
 from headway_studies.row_reading import number, text, where
 from headway_studies.study import (
     NO_REASON,
@@ -27,6 +26,7 @@ from headway_studies.study import (
     beyond,
     numbers,
 )
+from headway_studies.study_charts import Grid
 
 # ----------------------------------------------------------------
 # What the AEDSMS paper prints about the tasks of its application (figures 13 and 14, table 1), and

@@ -14,11 +14,12 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from headway.drive.collision_warning import RADIO, Setting
-from headway.drive.encounters import STOPPING_TIME, detected_at, impacts_on
+from headway.drive.encounters import STOPPING_TIME, Risks, impacts_on
 from headway.drive.trial_results import measure
-from headway.report.charts import BoxPlot, Grid, LineChart, Point, Series, box
+from headway.report.charts import LineChart, Point, Series
 from headway.world.drive_recording import DriveRecording
 from headway_studies.aedsms.collision_drives import (
     LEAST_RATE,
@@ -31,6 +32,7 @@ from headway_studies.aedsms.collision_drives import (
 )
 from headway_studies.row_reading import flag, number, same_scale, sample, values, where, whole
 from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, stated
+from headway_studies.study_charts import BoxPlot, Grid, box
 
 # ----------------------------------------------------------------
 # How often the cars on collision course are reported by V2V while there is still time to stop.
@@ -217,6 +219,20 @@ A_CYCLE = 0.1
 
 def cells(quick: bool) -> list[Cell]:
     return [{"trial": trial} for trial in trials_of(quick)]
+
+
+def detected_at(
+    risks: Risks, impacts: Mapping[int, int], edges: Sequence[float]
+) -> NDArray[np.bool_]:
+    """Figure 18: for each car (in order of id) and each interval of TTC between two ``edges``
+    (seconds, ascending), whether a tuple about it came out while so much time was left."""
+    cars = sorted(impacts)
+    table = np.zeros((len(cars), len(edges) - 1), dtype=np.bool_)
+    for place, car in enumerate(cars):
+        left = (impacts[car] - risks.produced[risks.id == car]) / _US_PER_S
+        counts, _ = np.histogram(left, bins=np.asarray(edges))
+        table[place] = counts > 0
+    return table
 
 
 def run(cell: Cell) -> list[Row]:

@@ -32,7 +32,6 @@ from headway.drive.trial import (
     summarise,
     true_places,
 )
-from headway.report.charts import Box, BoxPlot, Grid
 from headway.world.car_sensors import CYCLE, CYCLE_MS, SensorModel, phases, read_own
 from headway.world.drive_recording import OWN_ID, DriveRecording
 from headway_studies.aedsms.collision_drives import (
@@ -59,6 +58,7 @@ from headway_studies.study import (
     beyond,
     stated,
 )
+from headway_studies.study_charts import Box, BoxPlot, Grid
 
 # ----------------------------------------------------------------
 # Large samples as a few quantiles, and the quantiles of several such samples taken together.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from headway.drive.collision_warning import RADIO, Setting
 from headway.drive.trial import US_PER_S, Metres, Times, Trial, run_trial, true_places
 from headway.fusion.state import NORMAL_95
-from headway.report.charts import Grid, LineChart, MapPlace, Point, Series, Track, TrackMap
+from headway.report.charts import LineChart, Point, Series
 from headway.world.drive_recording import OWN_ID, DriveRecording
 from headway_studies.aedsms.collision_drives import (
     PUBLISHED,
@@ -44,6 +44,7 @@ from headway_studies.study import (
     beyond,
     stated,
 )
+from headway_studies.study_charts import Grid, MapPlace, Track, TrackMap
 
 # ----------------------------------------------------------------
 # The same drive with V2V reports whose errors do not repeat.

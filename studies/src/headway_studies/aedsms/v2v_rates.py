@@ -24,7 +24,7 @@ from headway.drive.trial_results import WEIGHTS, measure
 from headway.engine.engine import Engine
 from headway.model.quantities import MICROSECOND, SECOND
 from headway.model.user_operator import Row as TupleRow
-from headway.report.charts import Grid, LineChart, Point, Series
+from headway.report.charts import LineChart, Point, Series
 from headway.world.drive_recording import DriveRecording
 from headway_studies.aedsms.collision_drives import (
     ONE_NODE,
@@ -58,6 +58,7 @@ from headway_studies.study import (
     beyond,
     stated,
 )
+from headway_studies.study_charts import Grid
 
 # ----------------------------------------------------------------
 # The largest limit of the load shedder at which no deadline is missed, by bisection.

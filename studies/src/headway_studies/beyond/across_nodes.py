@@ -8,7 +8,7 @@ by their first node alone. Levels are what is asked of a node, in percent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -17,15 +17,12 @@ from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.report.charts import LineChart, Point, Series
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload import simulate
 from headway.schedule.overload.admission_over_nodes import (
     Admission,
     NodePath,
     Stage,
-    draw_jobs,
-    node_jobs,
 )
-from headway.schedule.overload.simulate import in_order
+from headway.schedule.overload.simulate import in_order, simulate
 from headway_studies.row_reading import Sample, blocks, grouped, number, sample, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
 
@@ -126,6 +123,40 @@ def _peaks(
         for place, part in zip(users, parts, strict=False):
             found[place, node] = max(1, int(part * (total - len(users))))
     return found
+
+
+def draw_jobs(
+    paths: Sequence[NodePath], duration: int, random: np.random.Generator
+) -> list[tuple[int, int, tuple[int, ...]]]:
+    """(release, path, utilisation of each stage), in order of release; half to all of each peak."""
+    found = []
+    for index, path in enumerate(paths):
+        time = int(random.integers(0, path.gap))
+        while time < duration:
+            uses = tuple(max(1, int(s.peak * random.uniform(0.5, 1))) for s in path.stages)
+            found.append((time, index, uses))
+            time += path.gap + int(random.exponential(path.gap / 4))
+    return sorted(found)
+
+
+def node_jobs(
+    paths: Sequence[NodePath],
+    jobs: Sequence[tuple[int, int, tuple[int, ...]]],
+    admission: Admission,
+) -> tuple[Mapping[str, list[tuple[int, int, int, int, int]]], int]:
+    """The admitted stages as each node sees them, (opens, closes, path, execution, utilisation),
+    and how many jobs were rejected."""
+    seen: dict[str, list[tuple[int, int, int, int, int]]] = {n: [] for n in admission.books}
+    rejected = 0
+    for release, index, uses in jobs:
+        path = paths[index]
+        if not admission.admit(path, release, uses):
+            rejected += 1
+            continue
+        for (stage, opens, closes), use in zip(path.windows(release), uses, strict=True):
+            execution = max(1, stage.window * use // FULL)
+            seen[stage.node].append((opens, closes, index, execution, use))
+    return seen, rejected
 
 
 def run_trial(level: int, trial: int, seed: int) -> list[NodeRow]:

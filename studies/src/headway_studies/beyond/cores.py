@@ -9,10 +9,11 @@ import numpy as np
 from headway.engine.engine import Engine
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Rate
 from headway.model.vehicle import Node
-from headway.report.charts import BarChart, LineChart, Point, Series
+from headway.report.charts import LineChart, Point, Series
 from headway_studies.beyond.random_trains import Train, arrivals_at_load, plan_of
 from headway_studies.row_reading import Sample, number, sample, values, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
+from headway_studies.study_charts import BarChart
 
 FIGURE = "several cores"
 SEED = 14

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.report.charts import BarChart
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance
 from headway_studies.beyond.exact_alpha import grid
 from headway_studies.hvlb_cc.random_graphs import figure_2
 from headway_studies.hvlb_cc.schedule_trials import ScheduleTrial, graph_of
 from headway_studies.row_reading import Sample, blocks, distinct, number, sample, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
+from headway_studies.study_charts import BarChart
 
 GRAPHS = 1000
 SEED = 20163

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from headway.report.charts import BarChart, Grid
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance, violations
 from headway.schedule.static.optimal import Effort, Optimal
 from headway_studies.hvlb_cc.random_graphs import RATE_ORDERS, figure_2
 from headway_studies.hvlb_cc.schedule_trials import NAMES, RATIOS, ScheduleTrial, graph_of
 from headway_studies.row_reading import blocks, flag, number, number_or_none, sample, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
+from headway_studies.study_charts import BarChart, Grid
 
 GRAPHS = 300
 SEED = 20164

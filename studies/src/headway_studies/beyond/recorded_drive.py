@@ -15,8 +15,8 @@ import numpy as np
 
 from headway.drive.encounters import STOPPING_TIME
 from headway.model.quantities import MILLISECOND
-from headway.report.charts import BarChart, Grid, LineChart, Picture, Point, Series
-from headway.sources.comma2k19 import load_segment
+from headway.report.charts import LineChart, Point, Series
+from headway_studies.beyond.comma2k19 import load_segment
 from headway_studies.beyond.recorded_positions import CARRIED, FUSED, HELD, error_lines, thinned
 from headway_studies.beyond.recorded_segment import (
     CLOSING,
@@ -44,6 +44,7 @@ from headway_studies.row_reading import (
     whole,
 )
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Scalar, Study, beyond
+from headway_studies.study_charts import BarChart, Grid, Picture
 
 FIGURE = "recorded drive"
 RECORDED_POLICIES = {policy: POLICY_NAMES[policy] for policy in ("s-edf", "fifo+", "mc+", "pcs")}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from headway.errors import DataError, Problem
+from headway.errors import DataError
 from headway.fusion.operator import SINGLE_OBJECT
 from headway.fusion.own_vehicle import OwnVehicleFusion
 from headway.fusion.state import FilterState
@@ -22,8 +22,8 @@ from headway.model.operators import Parameter
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.schema import schema
 from headway.model.user_operator import OperatorContext, Row
-from headway.sources.comma2k19 import Gnss, Segment, Times
-from headway.sources.geodesy import Array
+from headway_studies.beyond.comma2k19 import Gnss, Segment, Times
+from headway_studies.beyond.geodesy import Array
 
 TIMEOUT = 10_000
 """of the operator (microseconds)"""
@@ -192,11 +192,9 @@ def with_fusion(segment: Segment, name: str, states: list[FilterState | None]) -
     kept = [state for state in states[points] if state is not None]
     if len(kept) != len(states[points]):
         raise DataError(
-            Problem(
-                f"{name}: {len(states[points]) - len(kept)} points of the reference trajectory "
-                "have no estimate",
-                want="take a drive whose GNSS has no gaps of a second",
-            )
+            f"{name}: {len(states[points]) - len(kept)} points of the reference trajectory "
+            "have no estimate",
+            want="take a drive whose GNSS has no gaps of a second",
         )
     position = np.array([(state.x, state.y) for state in kept])
     return errors_of(segment, name, segment.reference.times[points], position)

@@ -38,9 +38,9 @@ from headway.model.query import Source
 from headway.model.schema import Schema
 from headway.model.user_operator import Row
 from headway.sources.can_log import ARRAYS, needed
-from headway.sources.comma2k19 import load_radar, load_segment, packed_in
 from headway.sources.parquet_file import StreamWriter
 from headway.sources.recordings import read_recording
+from headway_studies.beyond.comma2k19 import load_radar, load_segment, packed_in
 
 SEGMENT_VARIABLE = "HEADWAY_COMMA2K19"
 CAN_LOG = "processed_log/CAN/raw_can"
@@ -127,12 +127,10 @@ def segment_of(wanted: str | None) -> Path:
     found = _digest(folder)
     if found != wanted:
         raise InputError(
-            Problem(
-                "this is not the recorded drive that the run began with",
-                place=Place(str(folder)),
-                got=f"recording {found} instead of {wanted}",
-                want=f"name the same one with {SEGMENT_VARIABLE} everywhere, or begin anew",
-            )
+            "this is not the recorded drive that the run began with",
+            place=Place(str(folder)),
+            got=f"recording {found} instead of {wanted}",
+            want=f"name the same one with {SEGMENT_VARIABLE} everywhere, or begin anew",
         )
     return folder
 
@@ -171,7 +169,7 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FileError(Problem(f"cannot be read: {reason}", place=Place(str(path)))) from None
+        raise FileError(f"cannot be read: {reason}", place=Place(str(path))) from None
 
 
 # ----------------------------------------------------------------
@@ -250,12 +248,9 @@ def _check_tracks(folder: Path, found: Sequence[Arrival], sources: Sequence[Sour
     missing = sorted({int(track) for track in load_radar(folder).track} - decoded)
     if missing:
         raise DataError(
-            Problem(
-                f"{len(missing)} of the radar's tracks cannot be decoded, the first is "
-                f"{missing[0]:#x}",
-                place=Place(str(dbc_of(folder))),
-                want="take the whole toyota_adas.dbc, and a drive of a Toyota RAV4",
-            )
+            f"{len(missing)} of the radar's tracks cannot be decoded, the first is {missing[0]:#x}",
+            place=Place(str(dbc_of(folder))),
+            want="take the whole toyota_adas.dbc, and a drive of a Toyota RAV4",
         )
 
 
@@ -329,11 +324,9 @@ def radar_alone(segment_folder: Path) -> CarAhead:
 def _car_ahead(found: Sequence[tuple[float, float, float]]) -> CarAhead:
     if len(found) < 2:
         raise DataError(
-            Problem(
-                "there is no car ahead in this recording",
-                got=f"{len(found)} moments with one",
-                want="take a segment with traffic, of a car whose radar the DBC describes",
-            )
+            "there is no car ahead in this recording",
+            got=f"{len(found)} moments with one",
+            want="take a segment with traffic, of a car whose radar the DBC describes",
         )
     time, distance, opening = np.array(found).T
     return CarAhead(time, distance, opening)
@@ -358,7 +351,7 @@ def agreement(one: CarAhead, other: CarAhead) -> Agreement:
     distance = np.abs(one.distance - there.distance)
     both = np.isfinite(distance)
     if not both.any():
-        raise DataError(Problem("the fusion and the radar never see a car ahead at the same time"))
+        raise DataError("the fusion and the radar never see a car ahead at the same time")
     distance, speed = distance[both], np.abs(one.opening - there.opening)[both]
     return Agreement(
         moments=len(one.time),

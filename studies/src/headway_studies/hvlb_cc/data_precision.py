@@ -19,7 +19,7 @@ from headway.model.static_network import Schedule
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.report.charts import LineChart, Point, Series
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance, Options
-from headway.schedule.static.holes import precision, schedule_holes
+from headway.schedule.static.hvlb_cc_ic import precision, schedule_holes
 from headway_studies.hvlb_cc.random_graphs import figure_2
 from headway_studies.row_reading import number, text, where
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers, stated

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from headway.model.static_network import Schedule
-from headway.report.charts import LineChart, Point, Series, Span, Timeline
+from headway.report.charts import LineChart, Point, Series
 from headway.schedule.static import ALGORITHMS, GridAlpha, StaticResult
 from headway_studies.hvlb_cc import worked_example
 from headway_studies.row_reading import number, text, where
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers
+from headway_studies.study_charts import Span, Timeline
 
 NAMES = {"hsv-cc": "HSV_CC", "hvlb-cc-a": "HVLB_CC (A)", "hvlb-cc-b": "HVLB_CC (B)"}
 LAST_ALPHA, STEP = 3, Fraction(1, 100)

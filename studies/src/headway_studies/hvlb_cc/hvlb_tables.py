@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from headway.report.charts import Grid
 from headway.schedule.static import Options
-from headway.schedule.static.orders import priorities_a, priorities_b
-from headway.schedule.static.ranks import Ranks, processor_speeds, route_speeds
+from headway.schedule.static.ranks import (
+    Ranks,
+    priorities_a,
+    priorities_b,
+    processor_speeds,
+    route_speeds,
+)
 from headway_studies.hvlb_cc import worked_example
 from headway_studies.row_reading import number, text, where
 from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, numbers
+from headway_studies.study_charts import Grid
 
 RANK_NEAR = 0.011
 """Printed ranks have two digits, and rounding adds up along the graph."""

@@ -21,10 +21,9 @@ from math import sqrt
 import numpy as np
 
 from headway.model.taskgraph import TaskGraph
-from headway.report.charts import BarChart, LineChart, Point, Series
+from headway.report.charts import LineChart, Point, Series
 from headway.schedule.static import Instance
-from headway.schedule.static.orders import by_priority, failure_of, priorities_a, priorities_b
-from headway.schedule.static.ranks import Ranks
+from headway.schedule.static.ranks import Ranks, by_priority, failure_of, priorities_a, priorities_b
 from headway_studies.hvlb_cc.random_graphs import RATE_ORDERS, Shape, figure_2, random_graph
 from headway_studies.row_reading import (
     blocks,
@@ -38,6 +37,7 @@ from headway_studies.row_reading import (
     whole,
 )
 from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, stated
+from headway_studies.study_charts import BarChart
 
 GRAPHS = 1000
 TASKS = (10, 20, 30, 40, 50)

@@ -15,7 +15,7 @@ from itertools import permutations
 
 from numpy.random import Generator
 
-from headway.errors import InputError, Problem
+from headway.errors import InputError
 from headway.model.quantities import Number, exact
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
@@ -54,11 +54,9 @@ class Shape:
         entries = 1 <= self.least_entries <= self.most_entries < self.tasks
         if not entries or min(self.most_in, self.most_out, self.least_exits) < 1:
             raise InputError(
-                Problem(
-                    "no task graph has this shape",
-                    got=str(self),
-                    want="use more tasks than entries, and degrees and counts of at least 1",
-                )
+                "no task graph has this shape",
+                got=str(self),
+                want="use more tasks than entries, and degrees and counts of at least 1",
             )
 
 
@@ -124,11 +122,9 @@ def grow(shape: Shape, random: Generator) -> Grown:
         if len(grown.depth) == shape.tasks and grown.whole:
             return grown
     raise InputError(
-        Problem(
-            f"no graph of this shape in {MOST_ATTEMPTS} attempts",
-            got=str(shape),
-            want="ask for fewer entries or exits, or larger degrees",
-        )
+        f"no graph of this shape in {MOST_ATTEMPTS} attempts",
+        got=str(shape),
+        want="ask for fewer entries or exits, or larger degrees",
     )
 
 

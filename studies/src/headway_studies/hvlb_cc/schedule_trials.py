@@ -21,7 +21,7 @@ import numpy as np
 from headway.model.quantities import exact
 from headway.model.taskgraph import TaskGraph
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance
-from headway.schedule.static.metrics import critical_path_time, metrics_of
+from headway.schedule.static.timing import critical_path_time, metrics_of
 from headway_studies.hvlb_cc.random_graphs import RATE_ORDERS, Shape, figure_2, random_graph
 from headway_studies.row_reading import blocks, flag, number, text, whole
 from headway_studies.study import Cell, Row

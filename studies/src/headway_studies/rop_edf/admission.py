@@ -19,13 +19,13 @@ from headway.model.taskset import (
     TaskSet,
     Utilisation,
 )
-from headway.report.charts import BarChart
 from headway.schedule.overload.load_trials import LoadCell as Mean
 from headway.schedule.overload.load_trials import load_cells as means_of
 from headway.schedule.overload.load_trials import run_load_trial
 from headway_studies.rop_edf.task_set_rows import OVERLOAD_POLICY_NAMES, kept, trials
 from headway_studies.row_reading import span, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, stated
+from headway_studies.study_charts import BarChart
 
 LEVELS = (100, 110, 120, 130)
 POLICIES = ("op-edf", "rop-edf-1", "rop-edf-2")

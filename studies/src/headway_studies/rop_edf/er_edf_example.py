@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, OverloadTask, Range, TaskKind, TaskSet
-from headway.report.charts import Span, Timeline
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload import Happening, Release, TrialRecord, simulate
-from headway.schedule.overload.simulate import in_order
+from headway.schedule.overload.simulate import Happening, Release, TrialRecord, in_order, simulate
 from headway_studies.rop_edf.task_set_rows import NotedErEdf
 from headway_studies.row_reading import flag, number, text, where
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers
+from headway_studies.study_charts import Span, Timeline
 
 # ----------------------------------------------------------------
 # The ROP-EDF paper's example of a hard task that is rejected (section 3, table 1, figure 5).

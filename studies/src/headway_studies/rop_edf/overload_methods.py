@@ -29,14 +29,13 @@ from headway.model.taskset import (
     TaskKind,
     TaskSet,
 )
-from headway.report.charts import BarChart, Grid
 from headway.schedule.online import overload_policy_named
 from headway.schedule.online.reservation import ReservationPolicy
-from headway.schedule.overload import Release, draw_releases, simulate
-from headway.schedule.overload.simulate import in_order
+from headway.schedule.overload.simulate import Release, draw_releases, in_order, simulate
 from headway_studies.rop_edf.task_set_rows import OVERLOAD_POLICY_NAMES, NotedErEdf
 from headway_studies.row_reading import blocks, text, where, whole
 from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, stated
+from headway_studies.study_charts import BarChart, Grid
 
 QUESTIONS = {
     "below": "hard guarantee below overload",

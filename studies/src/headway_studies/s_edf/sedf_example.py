@@ -19,9 +19,9 @@ from headway.model.schema import schema
 from headway.model.user_operator import Row as TupleRow
 from headway.model.user_operator import UserOperator
 from headway.model.vehicle import Node, Vehicle
-from headway.report.charts import Span, Timeline
 from headway_studies.row_reading import POLICY_NAMES, flag, number, text, where
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers
+from headway_studies.study_charts import Span, Timeline
 
 # ----------------------------------------------------------------
 # The worked example of the S-EDF paper (section 5.5, figures 6 and 7): the query, its input, and

@@ -5,14 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from headway.world.cam import ECCENTRICITY_SQUARED, EQUATORIAL_RADIUS
 
-EQUATORIAL_RADIUS = 6_378_137.0
-"""a, metres"""
-FLATTENING = 1 / 298.257223563
-"""f"""
-ECCENTRICITY_SQUARED = FLATTENING * (2 - FLATTENING)
-"""e² = f (2 − f)"""
+Array = NDArray[np.float64]
 
 
 def geodetic_to_ecef(latitude: Array, longitude: Array, altitude: Array) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.sources.geodesy import Array, ecef_to_geodetic, ecef_to_local, geodetic_to_ecef
+from headway_studies.beyond.geodesy import Array, ecef_to_geodetic, ecef_to_local, geodetic_to_ecef
 
 
 def ecef(latitude: float, longitude: float, altitude: float) -> Array:

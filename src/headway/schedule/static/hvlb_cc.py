@@ -1,4 +1,4 @@
-"""What the HVLB_CC family shares: a queue by priority, then selection by value over α."""
+"""HVLB_CC: a queue by priority, (A), (B) or (C), then selection by value over α."""
 
 from __future__ import annotations
 
@@ -9,16 +9,27 @@ from functools import partial
 from itertools import groupby
 
 from headway.model.quantities import exact
-from headway.schedule.static.algorithm import Algorithm
-from headway.schedule.static.exact_alpha import every_schedule
+from headway.schedule.static.algorithm import (
+    Algorithm,
+    AlphaChoice,
+    AlphaInterval,
+    ExactAlpha,
+    FixedAlpha,
+    GridAlpha,
+    StaticResult,
+)
 from headway.schedule.static.instance import Instance
-from headway.schedule.static.options import AlphaChoice, ExactAlpha, FixedAlpha, GridAlpha
-from headway.schedule.static.orders import Order, failure_of
-from headway.schedule.static.ranks import Ranks
-from headway.schedule.static.record import record
-from headway.schedule.static.result import AlphaInterval, StaticResult
-from headway.schedule.static.selection import select_at
-from headway.schedule.static.timing import MessageTiming
+from headway.schedule.static.ranks import (
+    Order,
+    Ranks,
+    by_priority,
+    failure_of,
+    priorities_a,
+    priorities_b,
+    ready_first,
+)
+from headway.schedule.static.selection import every_schedule, select_at
+from headway.schedule.static.timing import MessageTiming, record
 
 
 class ValueScheduler(Algorithm):
@@ -81,3 +92,49 @@ def _points(alpha: FixedAlpha | GridAlpha) -> list[Fraction]:
         return [exact(alpha.alpha)]
     step = exact(alpha.step)
     return [step * number for number in range(int(exact(alpha.last) / step) + 1)]
+
+
+class HvlbCcA(ValueScheduler):
+    """Priority hrank · outd (equation 8); value EFT · LDET · BP (equation 18).
+
+    Fails where a task has so many more successors than a predecessor of its that the product
+    outweighs the difference in hrank."""
+
+    name = "hvlb-cc-a"
+    summary = "load balance over α, queue by hrank · outd"
+    paper = "HVLB_CC, section 4, equations 8 and 18"
+
+    def order(self, instance: Instance, ranks: Ranks) -> Order:
+        return by_priority(priorities_a(ranks))
+
+
+class HvlbCcB(ValueScheduler):
+    """Priority hrank · outd / max outd · 1 / depth² (equation 9); value as (A).
+
+    Between a predecessor at depth d and its successor at depth d + 1, (d / (d + 1))² tends to 1
+    as d grows, so a larger out-degree wins in deep graphs: the queue fails when
+
+        hrank(s) / hrank(p) > outd(p) / outd(s) · ((d + 1) / d)².
+
+    With out-degrees up to 3 that is possible from d = 2 on (1 against 3), from d = 3 on (1
+    against 2) and from d = 5 on (2 against 3); never at d = 1."""
+
+    name = "hvlb-cc-b"
+    summary = "load balance over α, queue by hrank · outd / depth²"
+    paper = "HVLB_CC, section 4, equations 9 and 18"
+
+    def order(self, instance: Instance, ranks: Ranks) -> Order:
+        return by_priority(priorities_b(ranks))
+
+
+class HvlbCcC(ValueScheduler):
+    """Always the best priority (B) among the tasks whose predecessors are scheduled.
+
+    Where (B) does not fail, this is (B)."""
+
+    name = "hvlb-cc-c"
+    summary = "load balance over α, best priority (B) among the ready tasks; never fails"
+    paper = "Headway; after HVLB_CC, equations 9 and 18"
+
+    def order(self, instance: Instance, ranks: Ranks) -> Order:
+        return ready_first(instance, priorities_b(ranks))

@@ -16,8 +16,8 @@ from zlib import error as DeflateError
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.errors import FileError, Problem
-from headway.sources.geodesy import Array, east_north_up, ecef_to_local, geodetic_to_ecef
+from headway.errors import FileError
+from headway_studies.beyond.geodesy import Array, east_north_up, ecef_to_local, geodetic_to_ecef
 
 Times = NDArray[np.int64]
 
@@ -146,16 +146,14 @@ def _load(path: Path, columns: int | None = None, rows: int | None = None) -> Ar
         else:
             array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError, KeyError, BadZipFile, DeflateError) as error:
-        raise FileError(Problem(f"{path} is not a readable NumPy file", got=str(error))) from error
+        raise FileError(f"{path} is not a readable NumPy file", got=str(error)) from error
     fits = array.ndim == 1 if columns is None else array.ndim == 2 and array.shape[1] == columns
     if not fits or array.dtype.kind != "f" or len(array) != (rows or len(array) or 1):
         lines = f"{rows} rows" if rows else "at least one row"
         raise FileError(
-            Problem(
-                f"{path} does not hold the signal it should",
-                got=f"an array of {array.dtype} with shape {array.shape}",
-                want=f"expected floats with {columns or 'no'} columns and {lines}",
-            )
+            f"{path} does not hold the signal it should",
+            got=f"an array of {array.dtype} with shape {array.shape}",
+            want=f"expected floats with {columns or 'no'} columns and {lines}",
         )
     floats: Array = array.astype(np.float64)
     return floats

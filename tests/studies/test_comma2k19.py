@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from headway.errors import FileError
-from headway.sources.comma2k19 import load_radar, load_segment
-from headway.sources.geodesy import geodetic_to_ecef
+from headway_studies.beyond.comma2k19 import load_radar, load_segment
+from headway_studies.beyond.geodesy import geodetic_to_ecef
 
 
 def save(path: Path, array: object) -> None:

@@ -1,0 +1,97 @@
+"""What may be asked of the engine of the car, from Python and on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headway.engine.clock import MonotonicClock, WallClock
+from headway.engine.engine import Engine, OutputCallback
+from headway.engine.wall_engine import WallEngine
+from headway.errors import InputError
+from headway.front_door.runnable_plan import RunnablePlan
+from headway.schedule.online import engine_policy_named, policy_named
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionWords:
+    """What messages call the options."""
+
+    speed: str
+    wall: str
+    zero_cost: str
+    batching: str
+    partitioned: str
+    virtual_again: str
+
+
+IN_PYTHON = OptionWords(
+    speed="speed",
+    wall="clock='wall'",
+    zero_cost="zero_cost",
+    batching="batching",
+    partitioned="cores='partitioned'",
+    virtual_again="leave out clock=",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VehicleOptions:
+    """Checked when made: InputError for what does not go together."""
+
+    policy: str
+    clock: Literal["virtual", "wall"] | WallClock
+    speed: float | None
+    partitioned: bool
+    batching: bool
+    zero_cost: bool
+    trace: bool
+    words: OptionWords = IN_PYTHON
+
+    def __post_init__(self) -> None:
+        (engine_policy_named if self.virtual else policy_named)(self.policy)
+        if isinstance(self.clock, str) and self.clock not in ("virtual", "wall"):
+            want = "'virtual', 'wall' or a clock"
+            raise InputError("there is no such clock", got=repr(self.clock), want=want)
+        words = self.words
+        if self.virtual and self.speed is not None:
+            raise InputError(
+                f"{words.speed} is for {words.wall}; virtual time is as fast as it can be"
+            )
+        if self.speed is not None and not 0 < self.speed < 1e6:
+            raise InputError(f"{words.speed} must be more than nothing", got=f"{self.speed}")
+        given = {
+            words.zero_cost: self.zero_cost,
+            words.batching: self.batching,
+            words.partitioned: self.partitioned,
+        }
+        for option, used in given.items():
+            if used and not self.virtual:
+                raise InputError(f"{option} is for virtual time; {words.virtual_again}")
+
+    @property
+    def virtual(self) -> bool:
+        return isinstance(self.clock, str) and self.clock == "virtual"
+
+    def engine(
+        self, prepared: RunnablePlan, on_output: OutputCallback | None = None
+    ) -> Engine | WallEngine:
+        """A fresh one; ``on_output`` is told in virtual time, in real time applications
+        subscribe."""
+        if self.virtual:
+            return Engine(
+                plan=prepared.plan,
+                policy=self.policy,
+                charged=prepared.charged,
+                partitioned=self.partitioned,
+                batching=self.batching,
+                keep_trace=self.trace,
+                on_output=on_output,
+            )
+        return WallEngine(
+            plan=prepared.plan,
+            policy=self.policy,
+            clock=MonotonicClock() if isinstance(self.clock, str) else self.clock,
+            speed=self.speed or 1.0,
+            keep_trace=self.trace,
+        )
