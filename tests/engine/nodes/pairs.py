@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 
+import pytest
 from tests.waiting import PATIENCE_S
 
 from headway.engine.nodes.greeting import GreetingOut, Identity
@@ -162,3 +163,69 @@ class Visitor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+# -------------------------------------------------------------------- turn by turn
+
+
+STEP = 10 * MILLISECOND
+SOON = 1000
+"""turns in which what must happen has long happened"""
+
+
+class Clock:
+    """Time goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = SECOND
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class Turned(Pair):
+    """A pair whose threads do not run: each turn is made by the test."""
+
+    def __init__(self, timing: PeerTiming = TIMING) -> None:
+        self.time = Clock()
+        super().__init__(timing, self.time)
+
+    def right_until(self, condition: Callable[[], object]) -> None:
+        """Lets the receiver have turns until it holds; no time passes on the clock."""
+        for _ in range(SOON):
+            if condition():
+                return
+            self.right.turn(STEP)
+        pytest.fail("it did not happen")
+
+    def both_until(self, condition: Callable[[], object]) -> None:
+        for _ in range(SOON):
+            if condition():
+                return
+            self.left.turn(STEP)
+            self.right.turn(STEP)
+            self.time.now += STEP
+        pytest.fail("it did not happen")
+
+    def greet(self, visitor: Visitor) -> None:
+        """As :meth:`Visitor.greet`, with turns between."""
+        before = len(self.log.named("refused"))
+        visitor.say(visitor.greeting.hello())
+        self._answer(visitor)
+        visitor.say(visitor.greeting.answer(visitor.hear()))
+        self._answer(visitor)
+        visitor.greeting.check(visitor.hear())
+        visitor.hear()
+        assert len(self.log.named("refused")) == before
+
+    def _answer(self, visitor: Visitor) -> None:
+        visitor.socket.setblocking(False)
+
+        def answered() -> bool:
+            try:
+                return bool(visitor.socket.recv(1, socket.MSG_PEEK))
+            except BlockingIOError:
+                return False
+
+        self.right_until(answered)
+        visitor.socket.settimeout(PATIENCE_S)

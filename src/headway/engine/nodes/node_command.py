@@ -41,6 +41,7 @@ def main(slice_text: str, executable: Path, arguments: Sequence[str] | None = No
         sys.stderr.write(f"{executable.name}: {error}\n")
         with suppress(OSError):  # what it says is said; the disk may be full
             process.log.note("failed", reason=str(error))
+            process.log.close()
         return 1 if isinstance(error, NodeFailed) else 2
     if given.json:
         sys.stdout.write(json.dumps(report) + "\n")
