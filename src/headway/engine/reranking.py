@@ -9,13 +9,16 @@ virtual time :class:`Reranking` stands over the run.
 from __future__ import annotations
 
 from heapq import heapify
+from typing import TYPE_CHECKING
 
 from headway.engine.jobs import GatheredBatch, ReadyJob, Stepping
 from headway.engine.trace import EventKind
-from headway.engine.virtual_time import CoreGroup, VirtualTime
 from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
 from headway.schedule.online.policy import JobFacts, Key, RerankingPolicy
+
+if TYPE_CHECKING:
+    from headway.engine.virtual_time import CoreGroup, VirtualTime
 
 
 class Ranks:
