@@ -11,7 +11,8 @@
     │   ├── TaskSetError      a task set does not hold together, or its hard load does not fit
     │   ├── UnsupportedError  an engine was asked for what it declares it cannot do
     │   └── DataError         the tuples do not have the promised form
-    └── EnvironmentMissing    the machine lacks something that is needed (exit code 2)
+    ├── EnvironmentMissing    the machine lacks something that is needed (exit code 2)
+    └── NodeFailed            a node's process cannot go on (exit code 1)
 
 Every message says what is wrong, where, what was got and what to do.
 """
@@ -129,3 +130,7 @@ class DataError(InputError):
 
 class EnvironmentMissing(HeadwayError):
     """The machine lacks something that is needed: a program, an optional package."""
+
+
+class NodeFailed(HeadwayError):
+    """A node's process cannot go on, through no fault of what it was given."""

@@ -31,6 +31,8 @@ class _Silent:
 
     def tick(self, now: int) -> None: ...
 
+    def failed(self, error: BaseException) -> None: ...
+
 
 class Driver:
     """Feeds the sources of nodes that were started without a recording."""
@@ -39,6 +41,7 @@ class Driver:
         self,
         parts: Iterable[NodeSlice],
         addresses: Mapping[str, Address],
+        key: bytes,
         timing: PeerTiming | None = None,
     ) -> None:
         listed = list(parts)
@@ -51,6 +54,7 @@ class Driver:
         self._peers = Peers(
             "driver",
             fingerprint=listed[0].fingerprint,
+            key=key,
             streams=streams.values(),
             sends=sends,
             senders=(),
@@ -83,7 +87,11 @@ class Subscriber(_Silent):
     """Listens for the outputs of a plan; give its address to the nodes as ``--subscriber``."""
 
     def __init__(
-        self, plan: Plan, parts: Iterable[NodeSlice], timing: PeerTiming | None = None
+        self,
+        plan: Plan,
+        parts: Iterable[NodeSlice],
+        key: bytes,
+        timing: PeerTiming | None = None,
     ) -> None:
         listed = list(parts)
         numbers, schemas = dict(listed[0].streams), dict(plan.schemas)
@@ -95,6 +103,7 @@ class Subscriber(_Silent):
         self._peers = Peers(
             "subscriber",
             fingerprint=listed[0].fingerprint,
+            key=key,
             streams=[stream_of(numbers[name], name, schema) for name, schema in names.items()],
             sends={},
             senders=(),

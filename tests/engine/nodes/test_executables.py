@@ -192,6 +192,7 @@ def test_the_command(tmp_path: Path, plan: Plan) -> None:
         "centre.pyz",
         "deployment.json",
         "front.pyz",
+        "nodes.key",
         "rear.pyz",
     ]
     unknown = ["build", str(path), "--out", str(tmp_path / "out"), "--policy", "none"]

@@ -18,6 +18,7 @@ from headway.compiler import compile_query
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.nodes.executables import slices_of
+from headway.engine.nodes.node_key import new_key
 from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.peers import PeerTiming
 from headway.model.expression import Column, Sql
@@ -143,7 +144,7 @@ def run_nodes(plan: Plan, folder: Path, found: dict[str, list[tuple[Any, ...]]])
         def _publish(self, output: str, row: tuple[Any, ...], completed: int) -> None:
             found.setdefault(output, []).append(row)
 
-    settings = NodeSettings(addresses=addresses, inputs=folder, timing=CALM)
+    settings = NodeSettings(addresses=addresses, key=new_key(), inputs=folder, timing=CALM)
     nodes = [Kept(part, settings) for part in parts]
     start = time.monotonic_ns() + 50 * MILLISECOND
     threads = [

@@ -7,106 +7,27 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from tests.waiting import PATIENCE_S, until
+from tests.engine.nodes.pairs import STREAM, Collected, Pair, Visitor, send
+from tests.waiting import until
 
 from headway.engine.nodes.node_records import EventLog
-from headway.engine.nodes.peers import Liveness, Peers, PeerTiming
+from headway.engine.nodes.peers import Liveness, PeerTiming
 from headway.engine.nodes.wire_format import (
     FrameKind,
     Sent,
     WireFrame,
-    WireFrameReader,
+    decode_positions,
     encode,
-    encode_about,
-    stream_of,
 )
 from headway.model.quantities import MILLISECOND, SECOND
-from headway.model.schema import schema
-
-STREAM = stream_of(1, "s", schema(n="int"))
-TIMING = PeerTiming(heartbeat=20 * MILLISECOND, missed=5000, linger=100 * SECOND)
-"""A busy machine is not to be taken for a dead peer."""
-
-
-class Collected:
-    """A handler that keeps what comes."""
-
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
-        self.marks: list[int] = []
-        self.over = False
-        self.lost_peers: list[str] = []
-        self.returned: list[str] = []
-
-    def rows(self, stream: str, rows: list[Sent]) -> None:
-        self.numbers += [sent.row[1] for sent in rows]
-
-    def mark(self, stream: str, mark: int) -> None:
-        self.marks.append(mark)
-
-    def ended(self, stream: str) -> None:
-        self.over = True
-
-    def lost(self, peer: str) -> None:
-        self.lost_peers.append(peer)
-
-    def back(self, peer: str) -> None:
-        self.returned.append(peer)
-
-    def tick(self, now: int) -> None: ...
-
-
-class Pair:
-    """``left`` sends stream s to ``right``."""
-
-    def __init__(self) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address: tuple[str, int] = self.listener.getsockname()
-        self.got = Collected()
-        self.right = self._peers("right", self.got, listener=self.listener)
-        self.made = [self.right]
-        self.left = self.make_left()
-        self.right.start()
-
-    def make_left(self, most_kept: int = 4096) -> Peers:
-        self.made.append(self._peers("left", Collected(), most_kept=most_kept))
-        return self.made[-1]
-
-    def _peers(
-        self,
-        name: str,
-        handler: Collected,
-        listener: socket.socket | None = None,
-        most_kept: int = 4096,
-    ) -> Peers:
-        sends = {"right": ["s"]} if name == "left" else {}
-        return Peers(
-            name,
-            fingerprint="plan",
-            streams=[STREAM],
-            sends=sends,
-            senders=["left"] if name == "right" else [],
-            addresses={"right": self.address},
-            handler=handler,
-            log=EventLog(name),
-            timing=TIMING,
-            listener=listener,
-            most_kept=most_kept,
-        )
 
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
     made = Pair()
+    made.right.start()
     yield made
-    for peers in reversed(made.made):
-        if peers.is_alive() or peers.ident is None:
-            peers.finish()
-
-
-def send(peers: Peers, numbers: range) -> None:
-    for n in numbers:
-        peers.send("s", Sent((n, n), n, False))
+    made.close()
 
 
 def test_tuples_marks_and_the_end_arrive_in_order(pair: Pair) -> None:
@@ -149,59 +70,60 @@ def test_what_was_sent_while_nobody_was_there_is_bounded_and_counted(pair: Pair)
     assert pair.got.numbers in ([7, 8, 9], [6, 7, 8, 9])
 
 
-def stranger(pair: Pair) -> socket.socket:
-    return socket.create_connection(pair.address)
-
-
-def hello(plan: str = "plan") -> bytes:
-    about = encode_about(name="left", incarnation="1", plan=plan)
-    return encode(WireFrame(FrameKind.HELLO, payload=about))
+def rows(stream: int, schema: int, payload: bytes) -> WireFrame:
+    return WireFrame(FrameKind.ROWS, stream, schema, 1, payload)
 
 
 BAD = {
     "no frame at all": b"GET / HTTP/1.1\r\nHost: somewhere.example\r\n\r\n",
-    "another plan": hello("another"),
-    "before a greeting": encode(WireFrame(FrameKind.ROWS, 1, STREAM.codec.hash, 1, b"")),
-    "a stream nobody expects": hello() + encode(WireFrame(FrameKind.ROWS, 9, 0, 1, b"")),
-    "another schema": hello() + encode(WireFrame(FrameKind.ROWS, 1, 12345, 1, b"")),
-    "tuples that are none": hello()
-    + encode(WireFrame(FrameKind.ROWS, 1, STREAM.codec.hash, 1, b"\1\2\3")),
+    "before a greeting": encode(rows(1, STREAM.codec.hash, b"")),
     "a greeting that is none": encode(WireFrame(FrameKind.HELLO, payload=b"[1]")),
-    "a damaged checksum": hello()[:-1] + b"?",
+    "a damaged checksum": encode(WireFrame(FrameKind.HELLO, payload=b"{}"))[:-1] + b"?",
+}
+BAD_OF_A_FRIEND = {
+    "a stream nobody expects": rows(9, 0, b""),
+    "another schema": rows(1, 12345, b""),
+    "tuples that are none": rows(1, STREAM.codec.hash, b"\1\2\3"),
 }
 
 
-@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
-def test_a_bad_frame_is_counted_and_its_connection_reset(pair: Pair, data: bytes) -> None:
-    with stranger(pair) as sock:
-        sock.sendall(data)
-        sock.settimeout(PATIENCE_S)
-        try:
-            while sock.recv(4096):
-                pass
-        except ConnectionError:
-            pass
+def assert_reset(pair: Pair, visitor: Visitor) -> None:
+    """The connection is closed, that is counted, and the others go on."""
+    visitor.heard_to_the_end()
+    visitor.close()
     until(lambda: pair.right.bad_frames == 1)
     pair.left.start()
     send(pair.left, range(3))
     until(lambda: pair.got.numbers == [0, 1, 2])
 
 
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_a_bad_frame_is_counted_and_its_connection_reset(pair: Pair, data: bytes) -> None:
+    visitor = Visitor(pair)
+    visitor.socket.sendall(data)
+    assert_reset(pair, visitor)
+
+
+@pytest.mark.parametrize("frame", BAD_OF_A_FRIEND.values(), ids=BAD_OF_A_FRIEND)
+def test_a_bad_frame_after_the_greeting_is_too(pair: Pair, frame: WireFrame) -> None:
+    visitor = Visitor(pair)
+    visitor.greet()
+    visitor.say(frame)
+    assert_reset(pair, visitor)
+
+
 def test_frames_that_come_twice_are_taken_once(pair: Pair) -> None:
-    payload = STREAM.codec.encode([Sent((1, 5), 1, False)])
-    frame = encode(WireFrame(FrameKind.ROWS, 1, STREAM.codec.hash, 1, payload))
-    with stranger(pair) as sock:
-        sock.sendall(hello() + frame + frame)
+    frame = rows(1, STREAM.codec.hash, STREAM.codec.encode([Sent((1, 5), 1, False)]))
+    with Visitor(pair) as visitor:
+        visitor.greet()
+        visitor.say(frame, frame)
         until(lambda: pair.right.incoming.duplicates == 1)
-    with stranger(pair) as sock:  # the same sender again: it is told how far it got
-        sock.sendall(hello() + frame)
+    with Visitor(pair) as visitor:  # the same sender again: it is told how far it got
+        positions = visitor.greet()
+        visitor.say(frame)
         until(lambda: pair.right.incoming.duplicates == 2)
-        reader = WireFrameReader()
-        frames: list[WireFrame] = []
-        while not frames:
-            frames += reader.feed(sock.recv(4096))
-        assert frames[0].kind is FrameKind.WELCOME
-        assert b'"positions": {"1": 1}' in frames[0].payload
+    assert positions.kind is FrameKind.ACKNOWLEDGE
+    assert decode_positions(positions.payload) == {1: 1}
     assert pair.got.numbers == [5]
 
 

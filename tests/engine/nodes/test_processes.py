@@ -20,6 +20,7 @@ from tests.waiting import PATIENCE_S, until
 from headway.engine.engine import Engine
 from headway.engine.nodes.executables import build_executables, slices_of, write_build
 from headway.engine.nodes.launcher import EndedNode, Launcher
+from headway.engine.nodes.node_key import KEY_FILE, read_key
 from headway.engine.nodes.peers import PeerTiming
 from headway.model.quantities import MILLISECOND, SECOND
 
@@ -136,13 +137,13 @@ def test_a_node_that_stays_away_is_given_up_and_the_run_ends(build: Path, tmp_pa
 
 
 def test_a_driver_feeds_and_a_subscriber_takes(build: Path, tmp_path: Path) -> None:
-    parts = slices_of(PLAN)
-    with Subscriber(PLAN, parts, CALM_TIMING) as subscriber:
+    parts, key = slices_of(PLAN), read_key(build / KEY_FILE)
+    with Subscriber(PLAN, parts, key, CALM_TIMING) as subscriber:
         options = (*CALM, "--subscriber", subscriber.address, "--format", "parquet")
         with Launcher(build=build, outputs=tmp_path, options=options) as launcher:
             launcher.start()
             addresses = {node: launcher.address(node) for node in launcher.nodes}
-            driver = Driver(parts, addresses, CALM_TIMING)
+            driver = Driver(parts, addresses, key, CALM_TIMING)
             for arrival in study_arrivals(50):
                 driver.feed(arrival.source, arrival.row)
             driver.feed("own", (0, "not a number", "D"))  # cannot even be sent

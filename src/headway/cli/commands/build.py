@@ -43,7 +43,8 @@ def build(
 
     Each holds the node's part of the plan, the modules of Headway that its operators need and your
     own modules that they name; other packages must be installed where it runs, and it says which.
-    deployment.json holds the nodes' addresses and the order to start them in.
+    deployment.json holds the nodes' addresses and the order to start them in; nodes.key is how they
+    know each other: new with each build, and for its owner only.
     """
     prepared = runnable_plan(plan, vehicle, zero_cost=False)
     with prepared.placing():

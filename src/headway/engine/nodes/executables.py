@@ -2,7 +2,8 @@
 
 The plan is cut into the parts of its nodes. A ``NODE.pyz`` holds the node's part, the modules of
 Headway that its operators need and the user's own modules; ``deployment.json`` says where the nodes
-are found and in which order to start them. The same plan gives the same bytes.
+are found and in which order to start them. The same plan gives the same bytes; only the key by
+which the nodes of a build know each other is new each time, and lies beside them.
 
 Which modules are needed is read off their imports, without running them. Of Headway, what is
 imported at the top of a module counts; what is imported inside a function is for those who need it,
@@ -28,6 +29,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from headway.engine.nodes.node_key import new_key, write_key
 from headway.engine.nodes.node_slice import DEPLOYMENT, OUTPUT, NodeSlice, slice_to_json
 from headway.engine.program import StaticOrder, tasks_for
 from headway.errors import FileError, Place, Problem, QueryError
@@ -241,7 +243,8 @@ def write_build(
     policy: str = "s-edf",
     first_port: int = FIRST_PORT,
 ) -> list[Path]:
-    """Writes the executables and ``deployment.json``; FileError when that cannot be done."""
+    """Writes the executables, a new key and ``deployment.json``; FileError when that cannot be
+    done."""
     parts = [(one.part, one.requires) for one in built]
     deployment = json.dumps(deployment_of(plan, policy, parts, first_port), indent=1) + "\n"
     written = []
@@ -252,6 +255,7 @@ def write_build(
             path.write_bytes(executable.content)
             path.chmod(0o755)
             written.append(path)
+        written.append(write_key(folder, new_key()))
         path = folder / DEPLOYMENT
         path.write_text(deployment, encoding="utf-8")
     except (OSError, ValueError) as error:

@@ -12,19 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
+from headway.engine.nodes.greeting import GreetingIn, GreetingOut, Identity, Refusal, Stage
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.wire_format import (
     MOST_BYTES,
+    MOST_GREETING,
+    OVERHEAD,
     BadFrame,
     FrameKind,
     Sent,
     WireFrame,
     WireFrameReader,
     WireStream,
-    decode_about,
     decode_mark,
     encode,
-    encode_about,
     encode_mark,
     encode_positions,
 )
@@ -35,18 +36,34 @@ MOST_WAITING = 16 << 20
 GOODBYE = 0.2
 """seconds"""
 
+READS_A_TURN = 8
+FRAMES_A_TURN = 256
+"""of one connection, before the others have theirs; a stranger has one read"""
+
 
 class Connection:
-    """``heard`` and ``spoke`` are when the last bytes came and went (monotonic ns)."""
+    """``opened`` is when it began, ``heard`` and ``spoke`` when the last bytes came and went
+    (monotonic ns). ``peer`` is empty until the other side has proved its name; until then nothing
+    longer than a greeting is read. ``more``: frames wait that had no room in this turn."""
 
-    def __init__(self, sock: socket.socket, now: int) -> None:
+    def __init__(
+        self, sock: socket.socket, now: int, host: str = "", stage: Stage = Stage.HELLO
+    ) -> None:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket = sock
+        self.socket, self.host, self.stage = sock, host, stage
         self.peer = ""
-        self.heard = self.spoke = now
-        self._reader = WireFrameReader()
+        self.opened = self.heard = self.spoke = now
+        self.more = False
+        self.greeting_in: GreetingIn | None = None
+        self.greeting_out: GreetingOut | None = None
+        self._reader = WireFrameReader(MOST_GREETING)
         self._out = bytearray()
+
+    def believe(self, peer: str, stage: Stage) -> None:
+        """The other side has proved who it is."""
+        self.peer, self.stage = peer, stage
+        self._reader.most = MOST_BYTES
 
     def send(self, frame: WireFrame) -> None:
         self.send_bytes(encode(frame))
@@ -72,35 +89,82 @@ class Connection:
             self.spoke = now
 
     def read(self, now: int) -> Iterator[WireFrame]:
-        """The frames that have come; ConnectionError at the end, BadFrame for what is none."""
-        while True:
-            try:
-                data = self.socket.recv(1 << 16)
-            except (BlockingIOError, InterruptedError):
-                return
-            if not data:
-                raise ConnectionError("connection closed")
-            self.heard = now
-            yield from self._reader.feed(data)
+        """The frames that have come, as many as one turn allows; ConnectionError at the end,
+        BadFrame for what is none."""
+        self.more = False
+        reads = 0
+        for _ in range(FRAMES_A_TURN):
+            while (frame := self._reader.next()) is None:
+                if reads == (READS_A_TURN if self.peer else 1):
+                    return
+                reads += 1
+                try:
+                    data = self.socket.recv(1 << 16 if self.peer else OVERHEAD + MOST_GREETING)
+                except (BlockingIOError, InterruptedError):
+                    return
+                if not data:
+                    raise ConnectionError("connection closed")
+                self.heard = now
+                self._reader.add(data)
+            yield frame
+        self.more = True
 
     def close(self) -> None:
         self.socket.close()
 
 
 def say_goodbye(connections: list[Connection]) -> None:
-    """Says so on every connection, and gives the peers a moment to have read it."""
+    """Says so to all who have proved who they are, and gives them a moment to have read it."""
+    greeted = [connection for connection in connections if connection.stage.is_greeted]
     for connection in connections:
+        if connection not in greeted:
+            connection.close()
+    for connection in greeted:
         with suppress(OSError):
             connection.socket.settimeout(GOODBYE)
             connection.send(WireFrame(FrameKind.BYE))
             connection.write(0)
             connection.socket.shutdown(socket.SHUT_WR)
     until = time.monotonic() + GOODBYE
-    for connection in connections:
+    for connection in greeted:
         with suppress(OSError):
             while time.monotonic() < until and connection.socket.recv(1 << 16):
                 pass
         connection.close()
+
+
+# -------------------------------------------------------------------- strangers
+
+
+MOST_STRANGERS = 256
+MOST_FROM_ONE = 64
+"""strangers from one address"""
+
+
+class Strangers:
+    """Those who have connected and not yet proved who they are. There is room for so many of them,
+    from one address and in all; then the one that got least far goes, the oldest first, so that
+    whoever knows what to say gets through among any number who do not."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Connection, None] = {}
+
+    def admit(self, connection: Connection) -> Connection | None:
+        """Takes one more; the one that has to go for it."""
+        waiting = list(self._waiting)
+        self._waiting[connection] = None
+        near = [other for other in waiting if other.host == connection.host]
+        if len(near) >= MOST_FROM_ONE:
+            return min(near, key=lambda other: other.stage)
+        if len(waiting) >= MOST_STRANGERS:
+            return min(waiting, key=lambda other: other.stage)
+        return None
+
+    def forget(self, connection: Connection) -> None:
+        self._waiting.pop(connection, None)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
 
 
 # -------------------------------------------------------------------- out
@@ -207,20 +271,17 @@ class PeerHandler(Protocol):
     def tick(self, now: int) -> None:
         """Called a few times per heartbeat."""
 
+    def failed(self, error: BaseException) -> None:
+        """The I/O thread has died; nothing is sent or received any more."""
+
 
 class Incoming:
     """A sender has one connection at a time: its newest."""
 
     def __init__(
-        self,
-        me: str,
-        incarnation: str,
-        fingerprint: str,
-        streams: Mapping[int, WireStream],
-        handler: PeerHandler,
+        self, me: Identity, streams: Mapping[int, WireStream], handler: PeerHandler
     ) -> None:
-        self._me, self._incarnation, self._fingerprint = me, incarnation, fingerprint
-        self._streams, self._handler = streams, handler
+        self._me, self._streams, self._handler = me, streams, handler
         self._positions: dict[str, tuple[str, dict[int, int]]] = {}
         """sender -> its incarnation, and how far each of its streams has come"""
         self._connections: dict[str, Connection] = {}
@@ -228,22 +289,30 @@ class Incoming:
         self.gaps = 0
         """frames that a sender had to drop"""
 
-    def greet(self, connection: Connection, frame: WireFrame) -> None:
-        """Somebody says who it is; is told what of it has come so far."""
-        about = decode_about(frame.payload, name=str, incarnation=str, plan=str)
-        name, incarnation = about["name"], about["incarnation"]
-        if about["plan"] != self._fingerprint:
-            raise BadFrame(f"{name!r} runs another plan")
+    def greet(self, connection: Connection, hello: WireFrame) -> None:
+        """Somebody says who it is: it is to prove that."""
+        connection.greeting_in = GreetingIn(self._me, hello)
+        connection.stage = Stage.PROOF
+        connection.send(connection.greeting_in.challenge())
+
+    def admit(self, connection: Connection, proof: WireFrame) -> Connection | None:
+        """It has proved it, and is told what of it has come so far. The connection that it had
+        before, if there is one still."""
+        greeting = connection.greeting_in
+        assert greeting is not None
+        greeting.check(proof)
+        name, incarnation = greeting.name, greeting.incarnation
         if name not in self._positions and len(self._positions) >= MOST_SENDERS:
-            raise BadFrame(f"{name!r} is one sender too many")
+            raise Refusal("too many senders", f"{name!r} is one sender too many")
         known, _ = self._positions.get(name, ("", {}))
         if known != incarnation:
             self._positions[name] = (incarnation, {})
-        connection.peer = name
+        connection.believe(name, Stage.FROM_SENDER)
+        older = self._connections.get(name)
         self._connections[name] = connection
-        _, positions = self._positions[name]
-        payload = encode_about(name=self._me, incarnation=self._incarnation, positions=positions)
-        connection.send(WireFrame(FrameKind.WELCOME, payload=payload))
+        connection.send(greeting.welcome())
+        connection.send(self.acknowledgement(connection))
+        return older
 
     def take(self, connection: Connection, frame: WireFrame) -> None:
         """Tuples, a watermark or the end of a stream."""
@@ -338,4 +407,4 @@ class Packer:
                 self._rows(name, [row])
         else:
             self.unsendable += 1
-            self._log.note("tuple cannot be sent", stream=name, row=repr(rows[0].row)[:200])
+            self._log.note_some("tuple cannot be sent", stream=name, row=repr(rows[0].row))

@@ -8,20 +8,23 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from headway.engine.nodes.links import Address
+from headway.engine.nodes.node_key import KEY_FILE, read_key
 from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_records import FORMATS
 from headway.engine.nodes.node_slice import DEPLOYMENT, NodeSlice, slice_from_json
 from headway.engine.nodes.peers import PeerTiming
-from headway.errors import FileError, HeadwayError, Problem
+from headway.errors import FileError, HeadwayError, NodeFailed, Problem
 from headway.model.quantities import DURATION_FORM, MILLISECOND, parse_duration
 
 
 def main(slice_text: str, executable: Path, arguments: Sequence[str] | None = None) -> int:
-    """Runs the node that the slice describes; 0 when all went well, 2 for bad input."""
+    """Runs the node that the slice describes; 0 when all went well, 1 when the node failed, 2 for
+    bad input."""
     try:
         part = slice_from_json(slice_text)
         given = _parser(part).parse_args(arguments)
@@ -35,9 +38,11 @@ def main(slice_text: str, executable: Path, arguments: Sequence[str] | None = No
     try:
         report = process.run(epoch, start)
     except HeadwayError as error:
-        process.log.note("failed", reason=str(error))
         sys.stderr.write(f"{executable.name}: {error}\n")
-        return 2
+        with suppress(OSError):  # what it says is said; the disk may be full
+            process.log.note("failed", reason=str(error))
+            process.log.close()
+        return 1 if isinstance(error, NodeFailed) else 2
     if given.json:
         sys.stdout.write(json.dumps(report) + "\n")
     return 0
@@ -57,10 +62,11 @@ def _parser(part: NodeSlice) -> argparse.ArgumentParser:
         prog=f"{part.node}.pyz",
         description="\n".join(about),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="Exit codes: 0 finished, 2 bad input or a missing package.",
+        epilog="Exit codes: 0 finished, 1 the node failed, 2 bad input or a missing package.",
     )
     add = parser.add_argument
     add("--deployment", type=Path, help=f"addresses of the nodes ({DEPLOYMENT} beside this file)")
+    add("--key", type=Path, help=f"the nodes' key ({KEY_FILE} beside this file)")
     add("--input", type=Path, help="recording to replay; without it a driver sends the sources")
     add("--output", type=Path, help="folder for outputs, events and the exit report")
     add("--format", choices=sorted(FORMATS), default="jsonl", help="of the outputs (%(default)s)")
@@ -89,6 +95,7 @@ def _settings(part: NodeSlice, given: argparse.Namespace, executable: Path) -> N
     heartbeat = _duration("--heartbeat", given.heartbeat)
     return NodeSettings(
         addresses=addresses,
+        key=read_key(given.key or executable.parent / KEY_FILE),
         inputs=given.input,
         outputs=given.output,
         form=given.format,

@@ -15,7 +15,7 @@ from headway.engine.clock import Behind, KeepingUp, MonotonicClock, PacedClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Outlet
 from headway.engine.nodes.links import Address
-from headway.engine.nodes.node_records import EventLog, NodeOutputs
+from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
 from headway.engine.nodes.peers import Peers, PeerTiming
 from headway.engine.nodes.wire_format import Sent
@@ -23,6 +23,7 @@ from headway.engine.operators.operator_base import Dropped
 from headway.engine.program import assemble
 from headway.engine.trace import EventKind, Trace
 from headway.engine.wall_time import ENDED, WallTime, apart
+from headway.errors import NodeFailed
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.user_operator import Row
 
@@ -144,19 +145,23 @@ def exit_report(
         "worst_lag_ns": keeping_up.worst_lag,
         "worst_backlog": keeping_up.worst_backlog,
         "bad_frames": peers.bad_frames,
+        "refused": dict(sorted(peers.refused.items())),
         "duplicates": peers.incoming.duplicates,
         "gaps": peers.incoming.gaps,
         "overflowed": peers.overflowed,
         "peers_lost": [*log.named("peer lost"), *log.named("peer given up")],
         "peers_back": log.named("peer back"),
+        "notes_left_out": dict(sorted(log.left_out.items())),
     }
 
 
 @dataclass(kw_only=True)
 class NodeSettings:
-    """How a node process is run. Without ``inputs`` its sources wait for a driver's frames."""
+    """How a node process is run. Without ``inputs`` its sources wait for a driver's frames.
+    ``key`` is that of the build."""
 
     addresses: Mapping[str, Address]
+    key: bytes = field(repr=False)
     inputs: Path | None = None
     outputs: Path | None = None
     form: str = "jsonl"
@@ -242,6 +247,8 @@ class NodeProcess:
             for output in part.plan.query.outputs:
                 peers.send(OUTPUT + output.name, None)
         peers.finish()
+        if peers.failure is not None:
+            self._end(peers.failure)
         outputs.close()
         self.log.note("finished")
         report = exit_report(
@@ -287,6 +294,7 @@ class NodeProcess:
         return Peers(
             part.node,
             fingerprint=part.fingerprint,
+            key=self.settings.key,
             streams=part.wire_streams(),
             sends=sends,
             senders={sender for _, sender in part.receives},
@@ -341,6 +349,16 @@ class NodeProcess:
                 self._asked[peer] = now - give_up * 3 // 4
                 run.post(self._give_up, peer)
 
+    def failed(self, error: BaseException) -> None:
+        """A node that can neither send nor receive is no node: the run ends at once."""
+        run, _ = self._running()
+        run.post(self._end, error)
+
+    def _end(self, error: BaseException) -> None:
+        raise NodeFailed(
+            f"node {self.part.node!r}: the thread of its connections has died: {error!r}"
+        ) from error
+
     def _give_up(self, peer: str) -> None:
         _, others = self._running()
         if others.give_up(peer):
@@ -356,7 +374,8 @@ class NodeProcess:
     def _drop(self, dropped: Dropped, now: int) -> None:
         count = self._dropped[dropped.kind] = self._dropped.get(dropped.kind, 0) + 1
         if count <= NOTED:
-            facts = {"where": dropped.where, "reason": dropped.reason, "row": repr(dropped.row)}
+            facts = {"where": dropped.where, "reason": dropped.reason}
+            facts["row"] = repr(dropped.row)[:MOST_TEXT]
             self.log.note("dropped", kind=dropped.kind.value, engine_time=now, **facts)
 
     def _behind(self, behind: Behind) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TextIO
@@ -16,6 +17,11 @@ from headway.model.query import Output
 from headway.model.schema import DataType, Field, Schema
 from headway.model.user_operator import Row
 
+MOST_NOTED = 100
+"""events of one sort and peer that are noted one by one; after that only counted"""
+MOST_TEXT = 200
+"""characters of a text that came from outside"""
+
 
 class EventLog:
     """Keeps events; with a path, also as a line of JSON each, written at once: they outlive a
@@ -25,6 +31,9 @@ class EventLog:
         self._node = node
         self._lock = threading.RLock()  # a signal may come while an event is noted
         self.events: list[dict[str, Any]] = []
+        self._noted: Counter[tuple[str, str]] = Counter()
+        self.left_out: Counter[str] = Counter()
+        """event -> how often it was not noted"""
         self._file: TextIO | None = None
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,6 +46,17 @@ class EventLog:
             if self._file is not None:
                 self._file.write(json.dumps(entry) + "\n")
                 self._file.flush()
+
+    def note_some(self, event: str, *, peer: str = "", **facts: Any) -> None:
+        """What others can cause: however much they send, the log stays short. ``peer`` is a name
+        that is known to be right; texts among the facts are cut."""
+        with self._lock:
+            self._noted[event, peer] += 1
+            if self._noted[event, peer] > MOST_NOTED:
+                self.left_out[event] += 1
+                return
+        cut = {k: v[:MOST_TEXT] if isinstance(v, str) else v for k, v in facts.items()}
+        self.note(event, peer=peer, **cut)
 
     def named(self, event: str) -> list[dict[str, Any]]:
         return [entry for entry in list(self.events) if entry["event"] == event]

@@ -4,7 +4,11 @@ who is there: peers are heard of, fall silent, come back, or say good-bye.
 Whoever sends a stream connects to whoever receives it. Both sides speak at least once a heartbeat.
 Frames of a stream are numbered; the receiver says on every connection how far it got, so nothing
 is lost or doubled by a reconnect. Whatever is wrong with a connection ends the connection, never
-the process.
+the process; if this thread dies all the same, the handler is told.
+
+Anyone may connect. Who has not proved the key of the build (``greeting.py``) has little time,
+little room and no say; and what one connection may ask of a turn of the thread is limited, so that
+the others have theirs.
 """
 
 from __future__ import annotations
@@ -13,11 +17,12 @@ import selectors
 import socket
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from headway.engine.nodes.greeting import GreetingOut, Identity, Refusal, Stage, check_place
 from headway.engine.nodes.links import (
     Address,
     Connection,
@@ -25,6 +30,7 @@ from headway.engine.nodes.links import (
     Outgoing,
     Packer,
     PeerHandler,
+    Strangers,
     say_goodbye,
 )
 from headway.engine.nodes.node_records import EventLog
@@ -34,10 +40,7 @@ from headway.engine.nodes.wire_format import (
     Sent,
     WireFrame,
     WireStream,
-    decode_about,
     decode_positions,
-    encode_about,
-    read_positions,
 )
 from headway.model.quantities import MILLISECOND, SECOND
 
@@ -47,7 +50,8 @@ class PeerTiming:
     """All in nanoseconds. A peer not heard of for ``missed`` heartbeats is lost. Reconnecting
     starts after ``first_retry`` and backs off to ``slowest_retry``. ``give_up``: how long a node
     waits for a lost peer's streams when all else has ended; ``start``: for a peer to appear;
-    ``linger``: until those who are there have acknowledged everything."""
+    ``linger``: until those who are there have acknowledged everything; ``greeting``: until one who
+    connects has proved who it is."""
 
     heartbeat: int = 50 * MILLISECOND
     missed: int = 3
@@ -56,10 +60,16 @@ class PeerTiming:
     give_up: int = 5 * SECOND
     start: int = 20 * SECOND
     linger: int = 30 * SECOND
+    greeting: int = 5 * SECOND
 
     @property
     def silence(self) -> int:
         return self.heartbeat * self.missed
+
+    @property
+    def dead(self) -> int:
+        """After so long without a word a connection is given up, too; its peer may open another."""
+        return max(self.silence, self.start)
 
 
 @dataclass(slots=True)
@@ -100,13 +110,13 @@ class Liveness:
             peer.alive = peer.seen = True
             peer.finished = False
             peer.lost_at = None
-            self._log.note(event, peer=name)
+            self._log.note_some(event, peer=name)
 
     def finished(self, name: str) -> None:
         peer = self._peers.get(name)
         if peer is not None and not peer.finished:
             peer.finished, peer.alive = True, False
-            self._log.note("peer finished", peer=name)
+            self._log.note_some("peer finished", peer=name)
 
     def refused(self, name: str, now: int) -> None:
         """Nobody listens where the peer was: it need not be waited for."""
@@ -129,7 +139,7 @@ class Liveness:
 
     def _lose(self, name: str, peer: _Peer, now: int, reason: str) -> None:
         peer.alive, peer.lost_at = False, now
-        self._log.note("peer lost", peer=name, reason=reason, silent_ns=now - peer.heard)
+        self._log.note_some("peer lost", peer=name, reason=reason, silent_ns=now - peer.heard)
         self._on_lost(name)
 
     def lost_since(self, name: str) -> int | None:
@@ -144,14 +154,20 @@ class Liveness:
 # -------------------------------------------------------------------- the I/O thread
 
 
+ACCEPTED_A_TURN = 16
+"""connections; far fewer than there is room for strangers, so that each is heard before it goes"""
+
+
 class Peers(threading.Thread):
-    """``sends``: receiver -> the streams it wants. ``senders``: from whom streams come."""
+    """``sends``: receiver -> the streams it wants. ``senders``: from whom streams come. ``key``:
+    that of the build, which all must prove. ``refused``: those who did not, by reason."""
 
     def __init__(
         self,
         name: str,
         *,
         fingerprint: str,
+        key: bytes,
         streams: Iterable[WireStream],
         sends: Mapping[str, Iterable[str]],
         senders: Iterable[str],
@@ -161,11 +177,14 @@ class Peers(threading.Thread):
         timing: PeerTiming,
         listener: socket.socket | None = None,
         most_kept: int = 4096,
+        clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         super().__init__(name=f"peers of {name}", daemon=True)
-        now = time.monotonic_ns()
-        self._me, self._fingerprint = name, fingerprint
-        self._incarnation = f"{time.time_ns():x}"
+        self._clock = clock
+        self._looked = clock()
+        self._me = Identity(
+            name=name, incarnation=f"{time.time_ns():x}", fingerprint=fingerprint, key=key
+        )
         self._by_id = {stream.id: stream for stream in streams}
         self._by_name = {stream.name: stream for stream in self._by_id.values()}
         self._handler, self._log, self._timing = handler, log, timing
@@ -179,10 +198,13 @@ class Peers(threading.Thread):
             for receiver, wanted in sends.items()
         }
         self._packer = Packer(self._by_name, self._links.values(), log)
-        self.incoming = Incoming(name, self._incarnation, fingerprint, self._by_id, handler)
+        self.incoming = Incoming(self._me, self._by_id, handler)
         self._connections: dict[socket.socket, Connection] = {}
+        self._strangers = Strangers()
         self._selector = selectors.DefaultSelector()
         self._listener = listener
+        self._listens_again: int | None = None
+        """when, if connections cannot be accepted now"""
         if listener is not None:
             listener.setblocking(False)
             self._selector.register(listener, selectors.EVENT_READ)
@@ -193,9 +215,12 @@ class Peers(threading.Thread):
         self._outbox: deque[tuple[str, Sent | int | None]] = deque()
         self._stopping = threading.Event()
         self.liveness = Liveness(
-            {*self._links, *senders}, timing, log, now, handler.lost, handler.back
+            {*self._links, *senders}, timing, log, self._looked, handler.lost, handler.back
         )
         self.bad_frames = self.resets = 0
+        self.refused: Counter[str] = Counter()
+        self.failure: BaseException | None = None
+        """why the thread has died"""
 
     # ---------------------------------------------------------------- from other threads
 
@@ -230,22 +255,35 @@ class Peers(threading.Thread):
     # ---------------------------------------------------------------- the thread
 
     def run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self.turn(self._timing.heartbeat // 4)
+            self._say_goodbye()
+        except BaseException as error:  # noqa: BLE001 - whatever it is, somebody must be told
+            self.failure = error
+            self._close()
+            self._handler.failed(error)
+
+    def turn(self, wait: int) -> None:
+        """Serves each connection that has something, once; waits for one at most ``wait`` ns."""
         step = self._timing.heartbeat // 4
-        looked = time.monotonic_ns()
-        while not self._stopping.is_set():
-            ready = self._selector.select(step / 1e9)
-            now = time.monotonic_ns()
-            stalled = max(0, now - looked - 2 * step)
-            looked = now
-            for key, mask in ready:
-                self._serve(key.fileobj, mask, now)
-            self._packer.pack(self._outbox)
-            self._beat(now)
-            self.liveness.check(now, stalled)
-            self._handler.tick(now)
-            self._connect_all(now)
-            self._write_all(now)
-        self._say_goodbye()
+        left = [sock for sock, connection in self._connections.items() if connection.more]
+        ready = self._selector.select(0 if left else wait / 1e9)
+        now = self._clock()
+        stalled = max(0, now - self._looked - 2 * step)
+        self._looked = now
+        masks: dict[object, int] = dict.fromkeys(left, selectors.EVENT_READ)
+        for key, mask in ready:
+            masks[key.fileobj] = masks.get(key.fileobj, 0) | mask
+        for sock, mask in masks.items():
+            self._serve(sock, mask, now)
+        self._packer.pack(self._outbox)
+        self._look_after(now, stalled)
+        self.liveness.check(now, stalled)
+        self._handler.tick(now)
+        self._listen_again(now)
+        self._connect_all(now)
+        self._write_all(now)
 
     def _serve(self, sock: object, mask: int, now: int) -> None:
         if sock is self._woken:
@@ -262,116 +300,197 @@ class Peers(threading.Thread):
             return
         try:
             if mask & selectors.EVENT_WRITE:
-                self._opened(connection, now)
-                connection.write(now)
+                self._writable(connection, now)
             if mask & selectors.EVENT_READ:
                 for frame in connection.read(now):
                     self._take(connection, frame, now)
+        except Refusal as error:
+            self._refuse(connection, error.sort, str(error), now)
         except BadFrame as error:
-            self.bad_frames += 1
-            self._log.note("bad frame", peer=connection.peer, reason=str(error))
-            self._drop(connection, now)
+            self._reset(connection, str(error), now)
         except OSError:
             self._drop(connection, now)
         except Exception as error:  # noqa: BLE001 - no peer may end this thread
-            self.bad_frames += 1
-            self._log.note("bad frame", peer=connection.peer, reason=f"unforeseen: {error!r}")
-            self._drop(connection, now)
+            self._reset(connection, f"unforeseen: {error!r}", now)
 
-    def _accept(self, now: int) -> None:
-        assert self._listener is not None
-        try:
-            sock, _ = self._listener.accept()
-        except OSError:
-            return
-        self._add(Connection(sock, now))
+    def _reset(self, connection: Connection, reason: str, now: int) -> None:
+        self.bad_frames += 1
+        self._log.note_some(
+            "bad frame", peer=connection.peer, address=connection.host, reason=reason
+        )
+        self._drop(connection, now)
 
-    def _add(self, connection: Connection) -> None:
-        self._connections[connection.socket] = connection
-        self._selector.register(connection.socket, selectors.EVENT_READ)
-
-    def _link_of(self, connection: Connection) -> Outgoing | None:
-        return next((k for k in self._links.values() if k.connection is connection), None)
+    def _refuse(self, connection: Connection, sort: str, reason: str, now: int) -> None:
+        """Nothing is said to it."""
+        self.refused[sort] += 1
+        self._log.note_some("refused", address=connection.host, sort=sort, reason=reason)
+        self._drop(connection, now)
 
     def _drop(self, connection: Connection, now: int) -> None:
         """Ends a connection; a link of ours tries again."""
         if self._connections.pop(connection.socket, None) is None:
             return
         self._selector.unregister(connection.socket)
+        self._strangers.forget(connection)
         self.resets += 1
         link = self._link_of(connection)
         if link is not None:
-            backoff = min(
-                max(self._timing.first_retry, 2 * link.backoff), self._timing.slowest_retry
-            )
-            link.down(now if link.up else now + backoff, backoff)
+            self._retry(link, now)
         else:
             connection.close()
             self.incoming.forget(connection)
 
-    # ---------------------------------------------------------------- frames
+    def _retry(self, link: Outgoing, now: int) -> None:
+        backoff = min(max(self._timing.first_retry, 2 * link.backoff), self._timing.slowest_retry)
+        link.down(now if link.up else now + backoff, backoff)
 
-    def _take(self, connection: Connection, frame: WireFrame, now: int) -> None:
-        link = self._link_of(connection)
-        if not connection.peer and frame.kind not in (FrameKind.HELLO, FrameKind.WELCOME):
-            raise BadFrame(f"{frame.kind.name} before a greeting")
-        if frame.kind is FrameKind.HELLO:
-            self.incoming.greet(connection, frame)
-        elif frame.kind is FrameKind.WELCOME and link is not None:
-            about = decode_about(frame.payload, name=str, incarnation=str, positions=dict)
-            connection.peer = link.receiver
-            link.welcomed(about["incarnation"], read_positions(about["positions"]))
-        elif frame.kind is FrameKind.ACKNOWLEDGE and link is not None:
-            link.acknowledge(decode_positions(frame.payload))
-        elif frame.kind is FrameKind.BYE:
-            self.liveness.finished(connection.peer)
-            return
-        elif frame.kind in (FrameKind.ROWS, FrameKind.MARK, FrameKind.END):
-            self.incoming.take(connection, frame)
-        self.liveness.heard(connection.peer, now)
+    def _link_of(self, connection: Connection) -> Outgoing | None:
+        return next((k for k in self._links.values() if k.connection is connection), None)
 
-    # ---------------------------------------------------------------- upkeep
+    # ---------------------------------------------------------------- connections that come
 
-    def _beat(self, now: int) -> None:
-        for connection in list(self._connections.values()):
-            if not connection.peer:
-                if now - connection.heard > self._timing.start:
-                    self._drop(connection, now)  # somebody who never says who it is
+    def _accept(self, now: int) -> None:
+        assert self._listener is not None
+        for _ in range(ACCEPTED_A_TURN):
+            try:
+                sock, address = self._listener.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except ConnectionError:
+                continue  # gone before it was looked at
+            except OSError as error:
+                # Too many open files, no memory: the listener stays readable, so look away.
+                self._selector.unregister(self._listener)
+                self._listens_again = now + self._timing.slowest_retry
+                self._log.note_some("cannot accept connections", reason=str(error))
+                return
+            try:
+                connection = Connection(sock, now, str(address[0]))
+            except OSError:
+                sock.close()
                 continue
-            if now - connection.spoke < self._timing.heartbeat * 3 // 4:
-                continue
-            connection.spoke = now
-            if self.incoming.has(connection):
-                connection.send(self.incoming.acknowledgement(connection))
-            else:
-                connection.send(WireFrame(FrameKind.HEARTBEAT))
+            self._connections[sock] = connection
+            self._selector.register(sock, selectors.EVENT_READ)
+            crowded = self._strangers.admit(connection)
+            if crowded is not None:
+                self._refuse(crowded, "crowded out", "too many who do not say who they are", now)
+
+    def _listen_again(self, now: int) -> None:
+        if self._listens_again is not None and now >= self._listens_again:
+            assert self._listener is not None
+            self._selector.register(self._listener, selectors.EVENT_READ)
+            self._listens_again = None
+
+    # ---------------------------------------------------------------- connections that we open
 
     def _connect_all(self, now: int) -> None:
         for link in self._links.values():
             if link.connection is None and now >= link.retry_at:
-                sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-                connection = link.connection = Connection(sock, now)
-                sock.connect_ex(link.address)
-                self._connections[sock] = connection
-                self._selector.register(sock, selectors.EVENT_READ | selectors.EVENT_WRITE)
+                try:
+                    link.connection = self._connect(link, now)
+                except OSError as error:
+                    reason = str(error)
+                    self._log.note_some("cannot connect", peer=link.receiver, reason=reason)
+                    self._retry(link, now)
 
-    def _opened(self, connection: Connection, now: int) -> None:
-        """A connection attempt has ended."""
-        link = self._link_of(connection)
-        error = connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if error and link is not None:
-            self.liveness.refused(link.receiver, now)
-        if error:
-            raise ConnectionError(error)
+    def _connect(self, link: Outgoing, now: int) -> Connection:
+        sock = open_socket()
+        try:
+            connection = Connection(sock, now, link.address[0], Stage.OPENED)
+            sock.connect_ex(link.address)
+            self._selector.register(sock, selectors.EVENT_READ | selectors.EVENT_WRITE)
+        except OSError:
+            sock.close()
+            raise
+        self._connections[sock] = connection
+        return connection
+
+    def _writable(self, connection: Connection, now: int) -> None:
+        """A connection attempt has ended, or there is room again."""
         self._selector.modify(connection.socket, selectors.EVENT_READ)
-        if link is not None and not connection.peer:
-            about = {"name": self._me, "incarnation": self._incarnation, "plan": self._fingerprint}
-            connection.peer = link.receiver
-            connection.send(WireFrame(FrameKind.HELLO, payload=encode_about(**about)))
+        if connection.stage is not Stage.OPENED:
+            return
+        link = self._link_of(connection)
+        assert link is not None
+        error = connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error:
+            self.liveness.refused(link.receiver, now)
+            raise ConnectionError(error)
+        connection.greeting_out = GreetingOut(self._me, link.receiver)
+        connection.send(connection.greeting_out.hello())
+        connection.stage = Stage.CHALLENGE
+
+    # ---------------------------------------------------------------- frames
+
+    def _take(self, connection: Connection, frame: WireFrame, now: int) -> None:
+        check_place(connection.stage, frame.kind)
+        if not connection.stage.is_greeted:
+            self._greet(connection, frame, now)
+        elif frame.kind is FrameKind.BYE:
+            connection.stage = Stage.OVER
+            self.liveness.finished(connection.peer)
+            return
+        elif frame.kind is FrameKind.ACKNOWLEDGE:
+            link = self._link_of(connection)
+            assert link is not None
+            link.acknowledge(decode_positions(frame.payload))
+        elif frame.kind is not FrameKind.HEARTBEAT:
+            self.incoming.take(connection, frame)
+        if connection.peer:
+            self.liveness.heard(connection.peer, now)
+
+    def _greet(self, connection: Connection, frame: WireFrame, now: int) -> None:
+        if connection.stage is Stage.HELLO:
+            self.incoming.greet(connection, frame)
+            return
+        if connection.stage is Stage.PROOF:
+            older = self.incoming.admit(connection, frame)
+            self._strangers.forget(connection)
+            if older is not None:
+                self._drop(older, now)
+            return
+        link, greeting = self._link_of(connection), connection.greeting_out
+        assert link is not None
+        assert greeting is not None
+        if connection.stage is Stage.CHALLENGE:
+            connection.send(greeting.answer(frame))
+            connection.stage = Stage.WELCOME
+        elif connection.stage is Stage.WELCOME:
+            greeting.check(frame)
+            connection.believe(link.receiver, Stage.POSITIONS)
+        else:
+            link.welcomed(greeting.incarnation, decode_positions(frame.payload))
+            connection.stage = Stage.FROM_RECEIVER
+
+    # ---------------------------------------------------------------- upkeep
+
+    def _look_after(self, now: int, stalled: int) -> None:
+        """Ends those who do not greet or are not heard of; speaks to the others. ``stalled`` is no
+        fault of theirs."""
+        for connection in list(self._connections.values()):
+            connection.opened += stalled
+            connection.heard += stalled
+            if not connection.stage.is_greeted:
+                if now - connection.opened > self._timing.greeting:
+                    link = self._link_of(connection)
+                    sort = "did not greet" if link is None else "did not welcome"
+                    who = "it" if link is None else repr(link.receiver)
+                    limit = self._timing.greeting / MILLISECOND
+                    reason = f"{who} {sort} within {limit:.0f} ms"
+                    self._refuse(connection, sort, reason, now)
+            elif now - connection.heard > self._timing.dead:
+                self._log.note_some("connection given up", peer=connection.peer)
+                self._drop(connection, now)
+            elif now - connection.spoke >= self._timing.heartbeat * 3 // 4:
+                connection.spoke = now
+                if self.incoming.has(connection):
+                    connection.send(self.incoming.acknowledgement(connection))
+                else:
+                    connection.send(WireFrame(FrameKind.HEARTBEAT))
 
     def _write_all(self, now: int) -> None:
         for connection in list(self._connections.values()):
-            if connection.waiting and connection.peer:
+            if connection.waiting:
                 try:
                     connection.write(now)
                     events = selectors.EVENT_READ
@@ -385,6 +504,14 @@ class Peers(threading.Thread):
         """Says so on every connection, and gives the peers a moment to have read it."""
         self._selector.close()
         say_goodbye(list(self._connections.values()))
-        for sock in (self._listener, self._waker, self._woken):
+        self._close()
+
+    def _close(self) -> None:
+        self._selector.close()
+        for sock in (*self._connections, self._listener, self._waker, self._woken):
             if sock is not None:
                 sock.close()
+
+
+def open_socket() -> socket.socket:
+    return socket.socket(socket.AF_INET, socket.SOCK_STREAM)

@@ -23,9 +23,11 @@ from headway.model.schema import DataType, Schema
 from headway.model.user_operator import Row
 
 MAGIC = b"HWAY"
-VERSION = 1
+VERSION = 2
 MOST_BYTES = 1 << 20
 """a longer payload is not believed"""
+MOST_GREETING = 512
+"""nor one longer than this from somebody who has not proved who it is"""
 
 _HEADER = struct.Struct(">4sBBHIQI")
 _CRC = struct.Struct(">I")
@@ -36,9 +38,9 @@ OVERHEAD = _HEADER.size + _CRC.size
 
 class FrameKind(IntEnum):
     HELLO = 1
-    """who speaks: JSON with its name, its incarnation and the plan's fingerprint"""
+    """who speaks: JSON with its name, its incarnation, the plan's fingerprint and a nonce"""
     WELCOME = 2
-    """the answer: the same, and how far each stream has been received"""
+    """the end of a greeting: JSON with the receiver's incarnation and proof"""
     ROWS = 3
     MARK = 4
     """punctuation: no unmarked tuple of the stream is older than this any more"""
@@ -48,6 +50,10 @@ class FrameKind(IntEnum):
     HEARTBEAT = 7
     BYE = 8
     """the speaker has finished; its silence is no failure"""
+    CHALLENGE = 9
+    """the receiver's nonce"""
+    PROOF = 10
+    """that the sender has the key"""
 
 
 class BadFrame(Exception):
@@ -76,33 +82,44 @@ def encode(frame: WireFrame) -> bytes:
 
 
 class WireFrameReader:
-    """Cuts a stream of bytes into frames, however they come in pieces."""
+    """Cuts a stream of bytes into frames, however they come in pieces. ``most`` is the longest
+    payload believed: what says it is longer is refused before it has come."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self.most = most
         self._bytes = bytearray()
 
     def feed(self, data: bytes) -> Iterator[WireFrame]:
         """The frames that are complete; BadFrame when the bytes are none."""
+        self.add(data)
+        while (frame := self.next()) is not None:
+            yield frame
+
+    def add(self, data: bytes) -> None:
         self._bytes += data
-        while len(self._bytes) >= OVERHEAD:
-            header = bytes(self._bytes[: _HEADER.size])
-            magic, version, kind, stream, schema, sequence, length = _HEADER.unpack(header)
-            if magic != MAGIC:
-                raise BadFrame(f"not a frame of Headway: begins with {magic!r}")
-            if version != VERSION:
-                raise BadFrame(f"frame of version {version}, this node speaks {VERSION}")
-            if length > MOST_BYTES:
-                raise BadFrame(f"a payload of {length} bytes, more than {MOST_BYTES}")
-            if len(self._bytes) < OVERHEAD + length:
-                return
-            (checksum,) = _CRC.unpack_from(self._bytes, _HEADER.size)
-            payload = bytes(self._bytes[OVERHEAD : OVERHEAD + length])
-            if zlib.crc32(payload, zlib.crc32(header)) != checksum:
-                raise BadFrame("the checksum does not fit")
-            if kind not in _KINDS:
-                raise BadFrame(f"frame of unknown kind {kind}")
-            del self._bytes[: OVERHEAD + length]
-            yield WireFrame(FrameKind(kind), stream, schema, sequence, payload)
+
+    def next(self) -> WireFrame | None:
+        """The next frame if it is complete; BadFrame when the bytes are none."""
+        if len(self._bytes) < OVERHEAD:
+            return None
+        header = bytes(self._bytes[: _HEADER.size])
+        magic, version, kind, stream, schema, sequence, length = _HEADER.unpack(header)
+        if magic != MAGIC:
+            raise BadFrame(f"not a frame of Headway: begins with {magic!r}")
+        if version != VERSION:
+            raise BadFrame(f"frame of version {version}, this node speaks {VERSION}")
+        if length > self.most:
+            raise BadFrame(f"a payload of {length} bytes, more than {self.most}")
+        if len(self._bytes) < OVERHEAD + length:
+            return None
+        (checksum,) = _CRC.unpack_from(self._bytes, _HEADER.size)
+        payload = bytes(self._bytes[OVERHEAD : OVERHEAD + length])
+        if zlib.crc32(payload, zlib.crc32(header)) != checksum:
+            raise BadFrame("the checksum does not fit")
+        if kind not in _KINDS:
+            raise BadFrame(f"frame of unknown kind {kind}")
+        del self._bytes[: OVERHEAD + length]
+        return WireFrame(FrameKind(kind), stream, schema, sequence, payload)
 
 
 _KINDS = frozenset(FrameKind)
@@ -128,14 +145,6 @@ def decode_positions(payload: bytes) -> dict[int, int]:
     if len(payload) % _POSITION.size:
         raise BadFrame(f"an acknowledgement of {len(payload)} bytes")
     return dict(_POSITION.iter_unpack(payload))
-
-
-def read_positions(listed: Mapping[Any, Any]) -> dict[int, int]:
-    """The same, from a greeting."""
-    try:
-        return {int(stream): int(last) for stream, last in listed.items()}
-    except (TypeError, ValueError, OverflowError):
-        raise BadFrame("a greeting with positions that are no numbers") from None
 
 
 def encode_about(**about: Any) -> bytes:
