@@ -160,11 +160,13 @@ class Strangers:
             return min(waiting, key=lambda other: other.stage)
         return None
 
+    def half(self) -> list[Connection]:
+        """Those that have to go when there is no room on the machine for more."""
+        ordered = sorted(self._waiting, key=lambda other: other.stage)
+        return ordered[: (len(ordered) + 1) // 2]
+
     def forget(self, connection: Connection) -> None:
         self._waiting.pop(connection, None)
-
-    def __len__(self) -> int:
-        return len(self._waiting)
 
 
 # -------------------------------------------------------------------- out
