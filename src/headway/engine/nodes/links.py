@@ -116,9 +116,6 @@ class Connection:
 def say_goodbye(connections: list[Connection]) -> None:
     """Says so to all who have proved who they are, and gives them a moment to have read it."""
     greeted = [connection for connection in connections if connection.stage.is_greeted]
-    for connection in connections:
-        if connection not in greeted:
-            connection.close()
     for connection in greeted:
         with suppress(OSError):
             connection.socket.settimeout(GOODBYE)
