@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import random
+import resource
+import socket
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.engine.nodes.driver import Driver
 from tests.engine.nodes.pairs import Pair, Visitor, send
-from tests.waiting import until
+from tests.engine.nodes.study import study_arrivals, study_plan
+from tests.waiting import PATIENCE_S, until
 
+from headway.engine.engine import Engine
+from headway.engine.nodes.executables import build_executables, slices_of, write_build
+from headway.engine.nodes.launcher import Launcher
 from headway.engine.nodes.links import MOST_FROM_ONE
+from headway.engine.nodes.node_key import KEY_FILE, read_key
 from headway.engine.nodes.node_records import MOST_NOTED, MOST_TEXT, EventLog
+from headway.engine.nodes.peers import PeerTiming
 from headway.engine.nodes.wire_format import (
     MAGIC,
     MOST_BYTES,
@@ -24,6 +36,7 @@ from headway.engine.nodes.wire_format import (
     encode,
     encode_about,
 )
+from headway.model.quantities import MILLISECOND, SECOND
 
 TUPLES = 500
 """sent by the honest during each part of the attack"""
@@ -178,6 +191,46 @@ def assert_all_came(pair: Pair, parts: int) -> None:
     assert pair.right.incoming.gaps == pair.left.overflowed == 0
     assert pair.got.lost_peers == []
     assert pair.right.failure is pair.left.failure is None
+
+
+def test_a_node_whose_files_strangers_use_up_goes_on(tmp_path: Path) -> None:
+    """A real process with few files to open, and strangers from several addresses. The tuples come
+    when it has no more."""
+    plan = study_plan(timeout=225 * MILLISECOND, within=35 * MILLISECOND)
+    build, out, parts = tmp_path / "build", tmp_path / "out", slices_of(plan)
+    write_build(plan, build_executables(plan), build)
+    calm = ("--heartbeat", "100 ms", "--missed", "6000")
+    timing = PeerTiming(heartbeat=100 * MILLISECOND, missed=6000, linger=600 * SECOND)
+    usual, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with Launcher(build=build, outputs=out, options=calm) as launcher, ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))  # the processes inherit it
+        try:
+            launcher.start()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (usual, hard))
+        for n in range(200):
+            source = (f"127.0.0.{2 + n % 4}", 0)
+            address = launcher.address("centre")
+            stack.enter_context(socket.create_connection(address, source_address=source))
+        until(lambda: full(launcher))
+        addresses = {node: launcher.address(node) for node in launcher.nodes}
+        driver = Driver(parts, addresses, read_key(build / KEY_FILE), timing)
+        for arrival in study_arrivals(50):
+            driver.feed(arrival.source, arrival.row)
+        driver.close()
+        ended = launcher.wait(PATIENCE_S)
+    assert {node: one.code for node, one in ended.items()} == dict.fromkeys(ended, 0)
+    assert "Too many open files" in full(launcher)[0]["reason"]
+    meant = Engine(plan=plan, charged=False).run(study_arrivals(50))
+    for name in ("pairs", "counts"):
+        lines = (out / f"{name}.jsonl").read_text().splitlines()
+        rows = sorted(tuple(json.loads(line)["row"].values()) for line in lines)
+        assert rows == sorted(meant.outputs[name].rows), name
+
+
+def full(launcher: Launcher) -> list[dict[str, Any]]:
+    events = launcher.events("centre")
+    return [entry for entry in events if entry["event"] == "cannot accept connections"]
 
 
 def test_notes_that_others_cause_are_cut_and_counted() -> None:

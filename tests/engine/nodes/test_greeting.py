@@ -354,6 +354,16 @@ def test_nothing_comes_after_the_goodbye(turned: Turned) -> None:
     assert turned.right.liveness.is_gone("left")
 
 
+def test_strangers_are_not_told_good_bye(turned: Turned) -> None:
+    with Visitor(turned, name="friend") as friend, Visitor(turned) as stranger:
+        turned.greet(friend)
+        turned.right_until(lambda: len(turned.right._connections) == 2)
+        turned.right.finish()
+        assert friend.heard_to_the_end() == encode(WireFrame(FrameKind.BYE))
+        assert stranger.heard_to_the_end() == b""
+    turned.made.remove(turned.right)
+
+
 def test_the_connection_a_sender_had_before_is_closed(turned: Turned) -> None:
     with Visitor(turned) as first, Visitor(turned) as second:
         turned.greet(first)

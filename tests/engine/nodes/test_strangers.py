@@ -124,17 +124,23 @@ def test_no_more_files_for_connections_that_come() -> None:
     listener.setblocking(False)
     pair.right._listener = listener
     pair.right._selector.register(listener, 1)
-    listener.failures = 1
+    strangers = [Visitor(pair) for _ in range(4)]
+    pair.right_until(lambda: len(pair.right._connections) == 4)
+    listener.failures, listener.asked = 1, 0
     with Visitor(pair) as visitor:
         pair.right_until(lambda: listener.asked)
         for _ in range(20):
             pair.right.turn(0)
         assert listener.asked == 1, "it does not ask again at once"
+        assert pair.right.refused == {"crowded out": 2}, "half of the strangers make room"
+        assert [stranger.heard_to_the_end() for stranger in strangers[:2]] == [b"", b""]
         (noted,) = pair.log.named("cannot accept connections")
         assert "Too many open files" in noted["reason"]
         pair.time.now += pair.timing.slowest_retry
         pair.right.turn(0)
         pair.greet(visitor)
+    for stranger in strangers:
+        stranger.close()
     pair.close()
 
 

@@ -116,9 +116,6 @@ class Connection:
 def say_goodbye(connections: list[Connection]) -> None:
     """Says so to all who have proved who they are, and gives them a moment to have read it."""
     greeted = [connection for connection in connections if connection.stage.is_greeted]
-    for connection in connections:
-        if connection not in greeted:
-            connection.close()
     for connection in greeted:
         with suppress(OSError):
             connection.socket.settimeout(GOODBYE)
@@ -160,11 +157,13 @@ class Strangers:
             return min(waiting, key=lambda other: other.stage)
         return None
 
+    def half(self) -> list[Connection]:
+        """Those that have to go when there is no room on the machine for more."""
+        ordered = sorted(self._waiting, key=lambda other: other.stage)
+        return ordered[: (len(ordered) + 1) // 2]
+
     def forget(self, connection: Connection) -> None:
         self._waiting.pop(connection, None)
-
-    def __len__(self) -> int:
-        return len(self._waiting)
 
 
 # -------------------------------------------------------------------- out

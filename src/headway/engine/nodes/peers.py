@@ -359,10 +359,7 @@ class Peers(threading.Thread):
             except ConnectionError:
                 continue  # gone before it was looked at
             except OSError as error:
-                # Too many open files, no memory: the listener stays readable, so look away.
-                self._selector.unregister(self._listener)
-                self._listens_again = now + self._timing.slowest_retry
-                self._log.note_some("cannot accept connections", reason=str(error))
+                self._accept_no_more(str(error), now)
                 return
             try:
                 connection = Connection(sock, now, str(address[0]))
@@ -374,6 +371,16 @@ class Peers(threading.Thread):
             crowded = self._strangers.admit(connection)
             if crowded is not None:
                 self._refuse(crowded, "crowded out", "too many who do not say who they are", now)
+
+    def _accept_no_more(self, reason: str, now: int) -> None:
+        """Too many open files, no memory: the listener stays readable, so we look away for a while,
+        and make room, which the node needs for its own files too."""
+        assert self._listener is not None
+        self._selector.unregister(self._listener)
+        self._listens_again = now + self._timing.slowest_retry
+        self._log.note_some("cannot accept connections", reason=reason)
+        for stranger in self._strangers.half():
+            self._refuse(stranger, "crowded out", "no room for strangers on this machine", now)
 
     def _listen_again(self, now: int) -> None:
         if self._listens_again is not None and now >= self._listens_again:
