@@ -17,8 +17,9 @@ from headway.drive.collision_warning import (
     shed_quota,
 )
 from headway.errors import InputError
-from headway.expressions import Scope, compile_value
 from headway.expressions.check import check
+from headway.expressions.rows import compile_value
+from headway.expressions.scope import Scope
 from headway.model.operators import Fusion
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND
