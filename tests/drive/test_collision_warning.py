@@ -11,7 +11,7 @@ from tests.drive.short_drives import app
 from headway.drive.collision_warning import (
     RADIO,
     RANDOM_VALUE,
-    Keep,
+    KeptTuples,
     load_collision_warning,
     plan_for,
     shed_quota,
@@ -40,7 +40,10 @@ def fusion_of(plan: Plan) -> Fusion:
 
 
 def test_a_variant_changes_the_load_shedder_and_nothing_else() -> None:
-    plain, more = plan_for(app(), None, Keep.NEAREST), plan_for(app(), 500, Keep.NEAREST)
+    plain, more = (
+        plan_for(app(), None, KeptTuples.NEAREST),
+        plan_for(app(), 500, KeptTuples.NEAREST),
+    )
     assert shedder_of(more) == replace(shedder_of(plain), at_most=50)
     assert (more.placement, more.tasks, more.schemas) == (
         plain.placement,
@@ -51,7 +54,7 @@ def test_a_variant_changes_the_load_shedder_and_nothing_else() -> None:
 
 def test_the_papers_shedder_keeps_any() -> None:
     assert shedder_of(plan_for(app(), 100)).value == RANDOM_VALUE
-    assert shedder_of(plan_for(app(), 100, Keep.NEAREST)).value != RANDOM_VALUE
+    assert shedder_of(plan_for(app(), 100, KeptTuples.NEAREST)).value != RANDOM_VALUE
 
 
 def test_the_choice_is_as_good_as_random() -> None:
