@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headway.expressions import Keep, Scope, Select, compile_chain, compile_condition
 from headway.expressions.check import check
+from headway.expressions.rows import Keep, Select, compile_chain, compile_condition
+from headway.expressions.scope import Scope
 from headway.model.expression import Sql
 from headway.model.schema import schema
 

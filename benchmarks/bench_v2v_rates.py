@@ -15,19 +15,23 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 
-from headway.world.density import offered_rate, scenario_for_rate
+import numpy as np
+import pyarrow as pa
 
 from headway.drive.collision_warning import load_collision_warning, plan_for
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.model.quantities import MICROSECOND
-from headway.world.drive_recording import record
+from headway.world.drive_recording import DriveRecording, record
+from headway.world.drive_scenario import Scenario
 
 SEGMENT_S = 5
 TENTHS = 10
+MOST_CARS = 1_000
 
 
 def resident_kib() -> int:
@@ -35,6 +39,41 @@ def resident_kib() -> int:
         if line.startswith("VmRSS"):
             return int(line.split()[1])
     raise SystemExit("this system does not tell the resident memory in /proc/self/status")
+
+
+def offered_rate(recording: DriveRecording) -> list[int]:
+    """V2V tuples that arrive in each second of the drive (the papers' figure 12)."""
+    arrived = recording.streams["v2v"].column("arrived_at").cast(pa.int64()).to_numpy()
+    seconds = int(np.ceil(recording.traffic.duration))
+    places = np.minimum((arrived - recording.begin) // 1_000_000, seconds - 1)
+    counts: list[int] = np.bincount(places, minlength=seconds).tolist()
+    return counts
+
+
+def scenario_for_rate(rate: int) -> Scenario:
+    """The papers' scenario with so many cars that the busiest second offers about ``rate`` tuples.
+
+    By bisection; cars come whole and each moves the others' places, so the rate is met within some
+    per cent.
+    """
+    base = Scenario(v2v=True)
+
+    def peak(cars: int) -> int:
+        return max(offered_rate(record(replace(base, cars=cars))))
+
+    low = high = len(base.collision_crossings) * (2 if base.witnesses else 1)
+    while peak(high) < rate:
+        low, high = high, high * 2
+        if high > MOST_CARS:
+            raise SystemExit(f"{low} cars offer {peak(low)} V2V tuples a second, fewer than {rate}")
+    best = high
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = peak(middle)
+        if abs(found - rate) < abs(peak(best) - rate):
+            best = middle
+        low, high = (low, middle) if found >= rate else (middle, high)
+    return replace(base, cars=best)
 
 
 def one_rate(rate: int, minutes: float, shed: int) -> dict[str, object]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from headway.expressions import Scope
 from headway.expressions.check import check
+from headway.expressions.scope import Scope
 from headway.extensions import resolve
 from headway.model.operator_kinds import kind_of
 from headway.model.operators import OperatorBase

@@ -13,8 +13,10 @@ from typing import NamedTuple
 from tests.contract.recordings import Answer, Recording, comparable
 
 from headway.engine.operators.operator_base import key_function
-from headway.expressions import Scope, compile_aggregates, compile_condition, compile_values
+from headway.expressions.aggregates import compile_aggregates
 from headway.expressions.check import check
+from headway.expressions.rows import compile_condition, compile_values
+from headway.expressions.scope import Scope
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate, Filter, Join, Map, Operator, Union
 from headway.model.plan import Plan

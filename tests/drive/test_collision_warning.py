@@ -11,14 +11,15 @@ from tests.drive.short_drives import app
 from headway.drive.collision_warning import (
     RADIO,
     RANDOM_VALUE,
-    Keep,
+    KeptTuples,
     load_collision_warning,
     plan_for,
     shed_quota,
 )
 from headway.errors import InputError
-from headway.expressions import Scope, compile_value
 from headway.expressions.check import check
+from headway.expressions.rows import compile_value
+from headway.expressions.scope import Scope
 from headway.model.expression import Sql
 from headway.model.operators import Fusion
 from headway.model.plan import Plan
@@ -40,7 +41,10 @@ def fusion_of(plan: Plan) -> Fusion:
 
 
 def test_a_variant_changes_the_load_shedder_and_nothing_else() -> None:
-    plain, more = plan_for(app(), None, Keep.NEAREST), plan_for(app(), 500, Keep.NEAREST)
+    plain, more = (
+        plan_for(app(), None, KeptTuples.NEAREST),
+        plan_for(app(), 500, KeptTuples.NEAREST),
+    )
     assert shedder_of(more) == replace(shedder_of(plain), at_most=50)
     assert (more.placement, more.tasks, more.schemas) == (
         plain.placement,
@@ -50,10 +54,10 @@ def test_a_variant_changes_the_load_shedder_and_nothing_else() -> None:
 
 
 def test_the_papers_shedder_keeps_any() -> None:
-    values = {keep: shedder_of(plan_for(app(), 100, keep)).value for keep in Keep}
+    values = {keep: shedder_of(plan_for(app(), 100, keep)).value for keep in KeptTuples}
     texts = {keep: value.text for keep, value in values.items() if isinstance(value, Sql)}
-    assert texts[Keep.RANDOM] == RANDOM_VALUE.text
-    assert texts[Keep.NEAREST] != RANDOM_VALUE.text
+    assert texts[KeptTuples.RANDOM] == RANDOM_VALUE.text
+    assert texts[KeptTuples.NEAREST] != RANDOM_VALUE.text
 
 
 def test_the_choice_is_as_good_as_random() -> None:

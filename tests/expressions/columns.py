@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.expressions import Scope, Typed, compile_value
 from headway.expressions.check import check
+from headway.expressions.rows import compile_value
+from headway.expressions.scope import Scope
 from headway.model.expression import Sql
+from headway.model.expression_tree import Typed
 from headway.model.schema import schema
 
 RADAR = schema(

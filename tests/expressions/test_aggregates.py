@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.expressions.columns import EMPTY, WINDOW
 
-from headway.expressions import AggregateFunctions, compile_aggregates
+from headway.expressions.aggregates import AggregateFunctions, compile_aggregates
 from headway.expressions.check import check
 from headway.model.expression import Sql
 

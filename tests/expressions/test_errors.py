@@ -6,8 +6,8 @@ import pytest
 from tests.expressions.columns import JOIN, ROW, WINDOW
 
 from headway.errors import ExpressionError
-from headway.expressions import Scope
 from headway.expressions.check import NUMERIC, check
+from headway.expressions.scope import Scope
 from headway.model.expression import Sql
 from headway.model.schema import DataType
 

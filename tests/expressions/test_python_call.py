@@ -8,8 +8,10 @@ import pytest
 from tests.expressions.columns import EMPTY, JOIN, ROW, WINDOW
 
 from headway.errors import DataError, ExpressionError
-from headway.expressions import Scope, compile_values, python_function
 from headway.expressions.check import check
+from headway.expressions.python_call import python_function
+from headway.expressions.rows import compile_values
+from headway.expressions.scope import Scope
 from headway.model.expression import PythonCall
 from headway.model.expression_tree import PythonValue
 from headway.model.schema import DataType

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from tests.expressions.columns import EMPTY, JOIN, RADAR, ROW, typed
 
-from headway.expressions import (
-    Keep,
-    Scope,
-    Select,
-    compile_chain,
-    compile_condition,
-    compile_values,
-)
 from headway.expressions.check import check
+from headway.expressions.rows import Keep, Select, compile_chain, compile_condition, compile_values
+from headway.expressions.scope import Scope
 from headway.model.expression import Sql
 from headway.model.schema import schema
 

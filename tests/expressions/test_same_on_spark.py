@@ -15,18 +15,16 @@ import pyarrow.parquet
 import pytest
 from tests.expressions.grammar import COLUMNS, every_node, expression, near_expression, random_row
 
-from headway.expressions import (
-    Scope,
-    Typed,
-    compile_aggregates,
-    compile_value,
-    emit,
-    to_spark_sql,
-)
+from headway.expressions import emit
+from headway.expressions.aggregates import compile_aggregates
 from headway.expressions.body import NAMES
 from headway.expressions.casts import CASTS
 from headway.expressions.check import check
+from headway.expressions.rows import compile_value
+from headway.expressions.scope import Scope
+from headway.expressions.spark_sql import to_spark_sql
 from headway.model.expression import Sql
+from headway.model.expression_tree import Typed
 from headway.model.schema import DataType
 
 if TYPE_CHECKING:

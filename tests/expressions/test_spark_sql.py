@@ -6,8 +6,8 @@ import pytest
 from tests.expressions.columns import JOIN, ROW, typed
 
 from headway.errors import UnsupportedError
-from headway.expressions import to_spark_sql
 from headway.expressions.check import check
+from headway.expressions.spark_sql import to_spark_sql
 from headway.model.expression import PythonCall, Sql
 from headway.model.schema import DataType
 

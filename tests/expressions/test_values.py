@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.expressions.columns import EMPTY, ROW, typed, value
 
-from headway.expressions import compile_condition
+from headway.expressions.rows import compile_condition
 
 NAN, INF = math.nan, math.inf
 LOWEST, HIGHEST = -(2**31), 2**31 - 1

@@ -12,8 +12,10 @@ from tests.expressions.columns import JOIN, ROW, WINDOW
 from tests.expressions.grammar import COLUMNS, every_node, expression, near_expression
 
 from headway.errors import ExpressionError, FileError
-from headway.expressions import Scope, compile_value, to_spark_sql
 from headway.expressions.check import check
+from headway.expressions.rows import compile_value
+from headway.expressions.scope import Scope
+from headway.expressions.spark_sql import to_spark_sql
 from headway.expressions.verify import verify
 from headway.model.codec import from_plain, to_json
 from headway.model.expression import PythonCall, Sql

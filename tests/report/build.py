@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from headway.model.expression import Sql
 from headway.model.graph import graph_of
@@ -18,7 +18,7 @@ from headway.model.plan import (
 )
 from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import LoadShedder, Query, Source
-from headway.model.routes import architecture_of
+from headway.model.routes import Architecture, architecture_of
 from headway.model.schema import schema
 from headway.model.vehicle import Node, Vehicle
 
@@ -57,6 +57,28 @@ def source(name: str, shedder: LoadShedder | None = None) -> Source:
     return Source(name=name, schema=VALUE, rate=Rate(1, 100 * MILLISECOND), shedder=shedder)
 
 
+def simple_routes(
+    architecture: Architecture, start: str, end: str, most: int = 64
+) -> Iterator[tuple[str, ...]]:
+    """Routes from node to node without a repeated vertex, shortest first, at most ``most``."""
+    found = 0
+    paths: list[tuple[str, ...]] = [(start,)]
+    while paths and found < most:
+        longer: list[tuple[str, ...]] = []
+        for path in paths:
+            for vertex in architecture.neighbours[path[-1]]:
+                if vertex == end:
+                    yield path[1:]
+                    found += 1
+                    if found == most:
+                        return
+                elif vertex not in path and (
+                    vertex in architecture.media or vertex in architecture.gateway_delay
+                ):
+                    longer.append((*path, vertex))
+        paths = longer
+
+
 def plan_of(
     query: Query,
     vehicle: Vehicle | None = None,
@@ -73,7 +95,7 @@ def plan_of(
     for stream, consumers in graph.consumers.items():
         for node in dict.fromkeys(placed[consumer] for consumer in consumers):
             if node != placed[stream]:
-                routes = architecture.simple_routes(placed[stream], node)
+                routes = simple_routes(architecture, placed[stream], node)
                 hops = (architecture.hops(route, 24) for route in routes)
                 crossings.append(
                     Crossing(

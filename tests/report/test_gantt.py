@@ -11,19 +11,19 @@ from xml.etree import ElementTree
 import numpy as np
 
 from headway.model.static_network import Processor, ProcessorNetwork, Schedule, TaskSlot
-from headway.report.gantt import Chart, gantt_html, gantt_svg
+from headway.report.gantt import GanttChart, gantt_html, gantt_svg
 from headway.schedule.static import schedule
 from headway_studies.hvlb_cc.random_graphs import Shape, figure_2, random_graph
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def chart() -> Chart:
+def chart() -> GanttChart:
     graph = random_graph(Shape(tasks=12), ccr=1, random=np.random.default_rng(4))
     network = figure_2()
     found = schedule(graph, network).schedule
     assert found is not None
-    return Chart(title="a <b> & c", network=network, schedule=found)
+    return GanttChart(title="a <b> & c", network=network, schedule=found)
 
 
 def test_every_task_and_link_booking_has_its_bar() -> None:
@@ -68,7 +68,7 @@ def test_units_and_deadlines() -> None:
         tasks=(TaskSlot(task="a", processor="p", start=Fraction(0), finish=Fraction(2_500_000)),),
         messages=(),
     )
-    drawn = Chart(
+    drawn = GanttChart(
         title="t",
         network=ProcessorNetwork(processors=(Processor(name="p"),)),
         schedule=schedule_,
@@ -88,4 +88,4 @@ def test_a_schedule_of_nothing_is_drawn() -> None:
         messages=(),
     )
     network = ProcessorNetwork(processors=(Processor(name="p"),))
-    assert "makespan 0" in gantt_svg(Chart(title="t", network=network, schedule=nothing))
+    assert "makespan 0" in gantt_svg(GanttChart(title="t", network=network, schedule=nothing))

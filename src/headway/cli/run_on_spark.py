@@ -18,7 +18,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from headway.cli.runnable_plan import runnable_plan
+from headway.cli.named_plan import runnable_plan
 from headway.cli.terminal import ExitCode, heading, sentence, show, table, write
 from headway.engine.run_folder import RunFolder, write_summary
 from headway.errors import InputError

@@ -14,9 +14,9 @@ from typing import Any
 
 from headway.compiler.compilation import Compilation
 from headway.errors import InputError, Problem, QueryError
-from headway.expressions import Scope
 from headway.expressions.check import NUMERIC
 from headway.expressions.check import check as parse_and_check
+from headway.expressions.scope import Scope
 from headway.expressions.verify import verify
 from headway.model.expression import Column, Expression
 from headway.model.expression_tree import ColumnRef, Literal, Typed

@@ -34,7 +34,7 @@ SHED_WINDOW = 100 * MILLISECOND
 """The load shedder counts in windows of one radio cycle."""
 
 
-class Keep(StrEnum):
+class KeptTuples(StrEnum):
     """Which V2V tuples the load shedder keeps when more come than may pass."""
 
     RANDOM = "random"
@@ -102,7 +102,7 @@ def check_streams(query: Query, place: Place | None = None) -> None:
 def plan_for(
     application: QueryInVehicle,
     shed: int | None = None,
-    keep: Keep = Keep.RANDOM,
+    keep: KeptTuples = KeptTuples.RANDOM,
     item_cost: int | None = None,
 ) -> Plan:
     """A variant: at most ``shed`` V2V tuples per second (None: as the query says), and type 2
@@ -131,7 +131,7 @@ def shed_quota(shed: int) -> int:
     return int(quota)
 
 
-def _shedding(source: Source, shed: int | None, keep: Keep) -> Source:
+def _shedding(source: Source, shed: int | None, keep: KeptTuples) -> Source:
     if source.name != RADIO:
         return source
     shedder = source.shedder
@@ -140,7 +140,7 @@ def _shedding(source: Source, shed: int | None, keep: Keep) -> Source:
         shedder = LoadShedder(at_most=shed_quota(shed), per=SHED_WINDOW, value=value)
     if shedder is None:
         raise InputError(f"the source {RADIO!r} has no load shedder", want="say how much may pass")
-    if keep is Keep.RANDOM:
+    if keep is KeptTuples.RANDOM:
         shedder = replace(shedder, value=RANDOM_VALUE)
     return replace(source, shedder=shedder)
 
@@ -161,7 +161,7 @@ class Setting:
     policy: str = "s-edf"
     v2v: bool = True
     shed: int | None = None
-    keep: Keep = Keep.RANDOM
+    keep: KeptTuples = KeptTuples.RANDOM
     item_cost: int | None = None
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 A job is ranked when it is released and after each of its operators; where the policy ranks
 ``while_waiting``, all waiting jobs are ranked again before the most urgent one is looked at
-(:class:`~headway.schedule.online.policy.RerankingPolicy`). Both clocks ask :class:`Ranks`; in
+(:class:`~headway.schedule.online.policy.RerankingPolicy`). Both clocks ask :class:`JobRanks`; in
 virtual time :class:`Reranking` stands over the run.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # a node in wall-clock time carries no virtual time
     from headway.engine.virtual_time import CoreGroup, VirtualTime
 
 
-class Ranks:
+class JobRanks:
     """The ranks of the jobs of a run: how far each has come, and what its key is by now."""
 
     def __init__(self, policy: RerankingPolicy) -> None:
@@ -69,7 +69,7 @@ class Reranking:
     def __init__(self, time: VirtualTime, policy: RerankingPolicy) -> None:
         self._kernel = time.kernel
         self._preemptive = policy.preemptive
-        self._ranks = Ranks(policy)
+        self._ranks = JobRanks(policy)
         self._ranked: dict[int, Key] = {}
         """job -> its key since its last operator, which no waiting changes"""
         self._ran: set[int] = set()

@@ -22,7 +22,7 @@ from headway.engine.jobs import NEVER, Arrival, ReadyJob, Stepping, TimedCall
 from headway.engine.kernel import Kernel, Outlet, Sink
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.program import RunProgram
-from headway.engine.reranking import Ranks
+from headway.engine.reranking import JobRanks
 from headway.engine.trace import EventKind, Trace
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
@@ -116,7 +116,7 @@ class WallTime:
         self.live = live
         self._outside: Outside = OneProcess(plan, self) if outside is None else outside(self)
         self._preemptive = policy.preemptive
-        self._ranks = Ranks(policy) if isinstance(policy, RerankingPolicy) else None
+        self._ranks = JobRanks(policy) if isinstance(policy, RerankingPolicy) else None
         self._events: list[TimedCall] = []
         self._ready: list[ReadyJob] = []
         self._inbox: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()

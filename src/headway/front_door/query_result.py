@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib.util import find_spec
-from types import TracebackType
 from typing import Any
 
 from headway.engine.results import RunSummary
@@ -94,12 +93,7 @@ class QueryResult:
     def __enter__(self) -> QueryResult:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -6,7 +6,6 @@ do not forward, so a route passes through buses, links and gateways only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headway.model.plan import Hop, HopKind
@@ -21,25 +20,6 @@ class Architecture:
     neighbours: dict[str, tuple[str, ...]]
     media: dict[str, Bus | Link]
     gateway_delay: dict[str, int]
-
-    def simple_routes(self, start: str, end: str, most: int = 64) -> Iterator[tuple[str, ...]]:
-        """Routes from node to node without a repeated vertex, shortest first, at most ``most``."""
-        found = 0
-        paths: list[tuple[str, ...]] = [(start,)]
-        while paths and found < most:
-            longer: list[tuple[str, ...]] = []
-            for path in paths:
-                for vertex in self.neighbours[path[-1]]:
-                    if vertex == end:
-                        yield path[1:]
-                        found += 1
-                        if found == most:
-                            return
-                    elif vertex not in path and (
-                        vertex in self.media or vertex in self.gateway_delay
-                    ):
-                        longer.append((*path, vertex))
-            paths = longer
 
     def hops(self, route: tuple[str, ...], size: int) -> tuple[Hop, ...]:
         """The route with the time an uncontended tuple of that size spends at each step."""

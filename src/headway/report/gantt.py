@@ -143,7 +143,7 @@ SMALLEST_BAR = 1.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chart:
+class GanttChart:
     """What to draw. ``deadline`` is marked where it lies within the chart or close behind it."""
 
     title: str
@@ -182,7 +182,7 @@ def time_text(time: Fraction | float) -> str:
     return f"{float(time):,.3f}".rstrip("0").rstrip(".")
 
 
-def gantt_svg(chart: Chart, *, heading: bool = True) -> str:
+def gantt_svg(chart: GanttChart, *, heading: bool = True) -> str:
     """The chart as an SVG document; ``heading`` False leaves the visible title to the page."""
     top = TOP if heading else MARGIN
     gutter = _gutter(chart)
@@ -213,26 +213,26 @@ def gantt_svg(chart: Chart, *, heading: bool = True) -> str:
     )
 
 
-def _summary(chart: Chart) -> str:
+def _summary(chart: GanttChart) -> str:
     words = [f"makespan {chart.text(chart.schedule.makespan)}"]
     if chart.deadline is not None:
         words.append(f"deadline {chart.text(chart.deadline)}")
     return " · ".join([*words, chart.note] if chart.note else words)
 
 
-def _gutter(chart: Chart) -> float:
+def _gutter(chart: GanttChart) -> float:
     widest = max((width_of(name, 12, bold=True) for _, name in chart.rows), default=0.0)
     return MARGIN + min(max(widest + 14, 48.0), 170.0)
 
 
-def _row_tops(chart: Chart, top: float) -> dict[tuple[str, str], float]:
+def _row_tops(chart: GanttChart, top: float) -> dict[tuple[str, str], float]:
     return {
         row: top + index * ROW + (GAP if row[0] == "link" else 0)
         for index, row in enumerate(chart.rows)
     }
 
 
-def _grid(chart: Chart, gutter: float, scale: float, top: float, bottom: float) -> list[str]:
+def _grid(chart: GanttChart, gutter: float, scale: float, top: float, bottom: float) -> list[str]:
     step = _step(chart.end)
     decimals = max(0, -floor(log10(step)))
     parts = []
@@ -246,7 +246,7 @@ def _grid(chart: Chart, gutter: float, scale: float, top: float, bottom: float) 
     return parts
 
 
-def _marks(chart: Chart, gutter: float, scale: float, top: float, bottom: float) -> list[str]:
+def _marks(chart: GanttChart, gutter: float, scale: float, top: float, bottom: float) -> list[str]:
     """Where the schedule ends and where it should have ended."""
     end = gutter + chart.units(chart.schedule.makespan) * scale
     parts = [_mark(end, top, bottom, "makespan")]
@@ -269,7 +269,7 @@ def _step(end: float) -> float:
 
 
 def _task_bars(
-    chart: Chart, gutter: float, scale: float, ys: dict[tuple[str, str], float]
+    chart: GanttChart, gutter: float, scale: float, ys: dict[tuple[str, str], float]
 ) -> list[str]:
     colours = {slot.task: index for index, slot in enumerate(chart.schedule.tasks)}
     parts = []
@@ -286,7 +286,7 @@ def _task_bars(
 
 
 def _message_bars(
-    chart: Chart, gutter: float, scale: float, ys: dict[tuple[str, str], float]
+    chart: GanttChart, gutter: float, scale: float, ys: dict[tuple[str, str], float]
 ) -> list[str]:
     colours = {slot.task: index for index, slot in enumerate(chart.schedule.tasks)}
     parts = []
@@ -307,7 +307,7 @@ def _message_bars(
 
 
 def _span(
-    chart: Chart, start: Fraction, finish: Fraction, gutter: float, scale: float
+    chart: GanttChart, start: Fraction, finish: Fraction, gutter: float, scale: float
 ) -> tuple[float, float]:
     width = max(chart.units(finish - start) * scale, SMALLEST_BAR)
     return gutter + chart.units(start) * scale, ceil(width * 10) / 10
@@ -327,7 +327,7 @@ def _bar(x: float, y: float, width: float, text: str, colour: int) -> tuple[str,
 # ---------------------------------------------------------------- the page
 
 
-def gantt_html(heading: str, charts: Sequence[Chart], tables: Sequence[Table] = ()) -> str:
+def gantt_html(heading: str, charts: Sequence[GanttChart], tables: Sequence[Table] = ()) -> str:
     """The page; ``tables`` stand below the charts."""
     options = "".join(
         f"<option>{escaped(chart.title)} ({chart.text(chart.schedule.makespan)})</option>"

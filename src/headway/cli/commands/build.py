@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.runnable_plan import runnable_plan
+from headway.cli.named_plan import runnable_plan
 from headway.cli.terminal import show, table, write
 from headway.engine.nodes.executables import FIRST_PORT, Executable, build_executables, write_build
 from headway.report.plan.plan_tables import Table

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from headway.cli import terminal
-from headway.cli.runnable_plan import runnable_plan
+from headway.cli.named_plan import runnable_plan
 from headway.report.plan.plan_tables import BROKEN, KEPT, Table, sign
 from headway.spark.session.spark_session import check_master, owned_session
 

@@ -15,7 +15,12 @@ from rich.console import RenderableType
 
 from headway.cli import terminal
 from headway.drive import trial_results
-from headway.drive.collision_warning import Keep, QueryInVehicle, Setting, load_collision_warning
+from headway.drive.collision_warning import (
+    KeptTuples,
+    QueryInVehicle,
+    Setting,
+    load_collision_warning,
+)
 from headway.drive.trial import run_trial
 from headway.engine.run_folder import RunFolder, summary_text
 from headway.errors import InputError
@@ -38,7 +43,7 @@ class Radio(StrEnum):
     BOTH = "both"
 
 
-def settings_of(policy: str, radio: Radio, shed: str | None, keep: Keep) -> list[Setting]:
+def settings_of(policy: str, radio: Radio, shed: str | None, keep: KeptTuples) -> list[Setting]:
     """One for each policy with V2V, then one for each without; InputError for what is no
     setting."""
     policies = list(dict.fromkeys(name.strip() for name in policy.split(",")))
@@ -186,8 +191,9 @@ def drive(
         ),
     ] = None,
     shed_keeps: Annotated[
-        Keep, typer.Option(help="which tuples it keeps: any (as in the papers), or the nearest")
-    ] = Keep.RANDOM,
+        KeptTuples,
+        typer.Option(help="which tuples it keeps: any (as in the papers), or the nearest"),
+    ] = KeptTuples.RANDOM,
     trials: Annotated[
         int,
         typer.Option(metavar="N", min=1, max=100_000, help="drives: other phases, noise, losses"),

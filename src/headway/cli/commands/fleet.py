@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from headway.cli import terminal
 from headway.cli.charts_written import charts_or_note
 from headway.cli.commands.drive import grid_of
-from headway.cli.runnable_plan import runnable_plan
+from headway.cli.named_plan import runnable_plan
 from headway.drive.collision_warning import check_streams
 from headway.drive.driven_fleet import DrivenFleet, driven_fleet
 from headway.engine.run_folder import RunFolder

@@ -12,8 +12,8 @@ import typer
 from rich.console import RenderableType
 
 from headway.cli import terminal
+from headway.cli.named_plan import runnable_plan
 from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
-from headway.cli.runnable_plan import runnable_plan
 from headway.engine.clock import KeepingUp
 from headway.engine.engine import Engine, replay
 from headway.engine.output_sinks import OutputSink, sink_named

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.runnable_plan import runnable_plan
+from headway.cli.named_plan import runnable_plan
 from headway.cli.terminal import ConfOption, MasterOption, QueryArgument, write, write_problem
 from headway.spark.session.spark_session import parse_options
 from headway.spark.session.spark_submit import prepare

@@ -9,7 +9,7 @@ from typing import Any
 
 from headway.model.static_network import ProcessorNetwork, Schedule
 from headway.model.taskgraph import TaskGraph
-from headway.report.gantt import Chart, time_text
+from headway.report.gantt import GanttChart, time_text
 from headway.report.plan.plan_tables import NONE, Table, sign
 from headway.schedule.static import AlphaInterval, Metrics, StaticResult
 from headway.schedule.static.optimal import Optimum
@@ -48,10 +48,10 @@ class ScheduleStudy:
     unit: Fraction = Fraction(1)
     unit_name: str = ""
 
-    def charts(self) -> list[Chart]:
+    def charts(self) -> list[GanttChart]:
         """A chart of every schedule that was found."""
         return [
-            Chart(
+            GanttChart(
                 title=outcome.result.algorithm,
                 network=self.network,
                 schedule=outcome.result.schedule,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from types import TracebackType
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
@@ -65,12 +64,7 @@ class Lowered(dict[str, DataFrame]):
     def __enter__(self) -> Lowered:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.release()
 
 

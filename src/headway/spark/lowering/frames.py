@@ -27,9 +27,9 @@ from pyspark.sql.types import (
 from pyspark.sql.types import DataType as SparkType
 
 from headway.errors import DataError, Place, Problem
-from headway.expressions import PythonValue, Typed, python_function, to_spark_sql
-from headway.expressions.spark_sql import plain_column, quoted
-from headway.model.expression_tree import ColumnRef
+from headway.expressions.python_call import python_function
+from headway.expressions.spark_sql import plain_column, quoted, to_spark_sql
+from headway.model.expression_tree import ColumnRef, PythonValue, Typed
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.sources.source_records import ARRIVAL_FIELD, VEHICLE_FIELD
 from headway.spark.session.python_workers import enter

@@ -8,8 +8,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headway.expressions import WINDOW_END, WINDOW_START, Scope, to_spark_sql
-from headway.expressions.spark_sql import plain_column, quoted
+from headway.expressions.scope import WINDOW_END, WINDOW_START, Scope
+from headway.expressions.spark_sql import plain_column, quoted, to_spark_sql
 from headway.model.expression import typed
 from headway.model.expression_tree import ColumnRef
 from headway.model.operator_kinds import implementation

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headway.expressions import to_spark_sql
-from headway.expressions.spark_sql import quoted
+from headway.expressions.spark_sql import quoted, to_spark_sql
 from headway.model.expression import typed
 from headway.model.expression_tree import ColumnRef
 from headway.model.graph import Graph, graph_of
