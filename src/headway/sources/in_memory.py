@@ -136,7 +136,7 @@ def _read_table(where: str, given: object, schema: Schema) -> Iterator[Record]:
             )
         ) from None
     there = {column.name: column.type for column in table.schema}
-    fields = wanted_fields(where, schema, there)
+    fields = wanted_fields(where, schema, table.schema.names)
     if wrong := [field for field in fields if not _convertible(there[field.name], field.type)]:
         raise wrong_types(where, wrong, there)
     names = [field.name for field in fields]

@@ -61,7 +61,7 @@ def read_parquet(path: Path, schema: Schema) -> Iterator[Record]:
     except (pa.ArrowException, OSError) as error:
         raise unreadable(path, error, NOT_PARQUET) from None
     there = {column.name: column.type for column in file.schema_arrow}
-    fields = wanted_fields(path, schema, there)
+    fields = wanted_fields(path, schema, file.schema_arrow.names)
     if wrong := [field for field in fields if not _fits(there[field.name], field.type)]:
         raise wrong_types(path, wrong, there)
     batches = _batches(path, file, [field.name for field in fields])

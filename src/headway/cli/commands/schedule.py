@@ -17,7 +17,6 @@ from headway.cli.terminal import ExitCode, sentence, show, table, write, write_f
 from headway.compiler.read_plan import read_plan
 from headway.errors import FileError, GraphError, InputError, Place, Problem
 from headway.files.load_graphs import LoadedGraph, LoadedNetwork, load_graph, load_network
-from headway.files.yaml_tree import read_text
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.static_network import ProcessorNetwork
@@ -46,6 +45,7 @@ from headway.schedule.static import (
 from headway.schedule.static.optimal import Effort, Optimal, OptimalResult
 from headway.schedule.static.periodic import ExitAnswer, answers_once, schedule_periodic
 from headway.schedule.static.periods import has_periods
+from headway.yaml_tree import read_text
 
 # ---------------------------------------------------------------- what is given
 

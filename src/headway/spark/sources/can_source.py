@@ -49,6 +49,7 @@ from headway.sources.can_log import (
     read_frames,
 )
 from headway.sources.parquet_file import ARROW_TYPES
+from headway.sources.pointer_file import Pointer
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 from headway.spark.sources.checked_files import Quarantine, QuarantineEntry, entry_of
 
@@ -81,7 +82,7 @@ class CanOptions:
         folder, most = options.get("quarantine"), options.get("maxFilesPerTrigger")
         return cls(
             path=Path(options["path"]).absolute(),
-            mapping=mapping_of(data, Path.cwd() / "options"),
+            mapping=mapping_of(Pointer(Path.cwd() / "options", data)),
             quarantine=Quarantine(Path(folder).absolute()) if folder else None,
             label=options.get("label") or "can",
             logs_per_batch=_number("maxFilesPerTrigger", most) if most else None,
