@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.running import BEGIN, HELLO, run, steady, write_speeds
+from tests.cli.running import BEGIN, HELLO, headway, run, steady, write_speeds
 
 # ---------------------------------------------------------------- files that point at a source
 
@@ -88,3 +88,86 @@ def test_other_columns_may_be_there_twice(tmp_path: Path) -> None:
     """A CSV file with trailing commas has several without a name."""
     recording = write_speeds(tmp_path / "in", [f"{line},," for line in steady(2)], "timestamp,v,,")
     assert run(HELLO, recording, tmp_path / "out").exit_code == 0
+
+
+# ---------------------------------------------------------------- small queries that grow
+
+DOUBLING = """
+query: q
+sources:
+  s: {schema: {v: double}, rate: 1 per 10 ms}
+components:
+  c0:
+    inputs: {x: {v: double}}
+    operators:
+      m: {map: {v: v + 1}, from: x, cost: 1 us}
+    outputs: {y: m}
+"""
+
+
+def doubling(levels: int, twice: bool = True) -> str:
+    text = DOUBLING
+    for level in range(1, levels + 1):
+        text += f"  c{level}:\n    inputs: {{x: {{v: double}}}}\n    operators:\n"
+        text += f"      a: {{component: c{level - 1}, inputs: {{x: x}}}}\n"
+        if twice:
+            text += f"      b: {{component: c{level - 1}, inputs: {{x: a.y}}}}\n"
+        text += f"    outputs: {{y: {'b' if twice else 'a'}.y}}\n"
+    text += f"operators:\n  u: {{component: c{levels}, inputs: {{x: s}}}}\n"
+    return text + "outputs:\n  o: {from: u.y, deadline: 1 s}\n"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("levels", "told"),
+    [
+        (15, "with this the query would have 32,768 operators; at most 20,000"),
+        (30, "with this the query would have 1,073,741,824 operators; at most 20,000"),
+        (400, "components within components, too deeply; got 401 levels; at most 32"),
+    ],
+)
+def test_components_that_double(levels: int, told: str, tmp_path: Path) -> None:
+    query = tmp_path / "query.yaml"
+    query.write_text(doubling(levels))
+    done = headway("check", query)
+    assert done.exit_code == 2, done.output
+    line = doubling(levels).split("\n").index("operators:") + 2
+    assert done.stderr.startswith(f"{query}:{line}:3: operators.u: {told}"), done.stderr
+
+
+def test_components_may_be_nested(tmp_path: Path) -> None:
+    query = tmp_path / "query.yaml"
+    query.write_text(doubling(7))
+    assert "128 operators" in headway("check", query).stdout
+    query.write_text(doubling(31, twice=False))
+    assert "1 operator," in headway("check", query).stdout
+    query.write_text(doubling(3_000, twice=False))
+    done = headway("check", query)
+    assert (done.exit_code, "got 3,001 levels" in done.stderr) == (2, True), done.output
+
+
+@pytest.mark.timeout(60)
+def test_windows_that_are_too_many(tmp_path: Path) -> None:
+    query = tmp_path / "query.yaml"
+    recording = write_speeds(tmp_path / "in", steady(2))
+    text = HELLO.read_text()
+    mean = (
+        '  mean: {aggregate: {m: "avg(v)"}, from: speed, window: 1000 h, every: 1 us, cost: 1 us}'
+    )
+    text = text.replace("operators:\n", f"operators:\n{mean}\n")
+    text = text.replace("outputs:\n", "outputs:\n  means: {from: mean, deadline: 1 s}\n")
+    query.write_text(text)
+    done = run(query, recording, tmp_path / "out")
+    assert done.exit_code == 2, done.output
+    line = text.split("\n").index(mean) + 1
+    assert done.stderr.startswith(f"{query}:{line}:"), done.stderr
+    assert "each tuple would be in 3,600,000,000,000 windows; at most 100,000" in done.stderr
+
+
+def test_names_that_are_too_long(tmp_path: Path) -> None:
+    query, name = tmp_path / "query.yaml", "o" * 300
+    query.write_text(HELLO.read_text().replace("  alarm:", f"  {name}:"))
+    done = run(query, write_speeds(tmp_path / "in", steady(2)), tmp_path / "out")
+    assert done.exit_code == 2, done.output
+    assert done.stderr.startswith(f"{query}:")
+    assert "at most 63 characters" in done.stderr
