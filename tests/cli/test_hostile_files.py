@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -171,3 +173,52 @@ def test_names_that_are_too_long(tmp_path: Path) -> None:
     assert done.exit_code == 2, done.output
     assert done.stderr.startswith(f"{query}:")
     assert "at most 63 characters" in done.stderr
+
+
+# ---------------------------------------------------------------- a disk that is full
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+sys.argv = ["headway", *sys.argv[2:]]
+from headway.cli import main
+main()
+"""
+"""No file may be longer than so many bytes: the system refuses to write more, as on a full disk."""
+
+
+def with_room_for(size: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-B", "-c", FULL, str(size), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize("size", [0, 1_000, 20_000])
+def test_a_full_disk_in_a_run(format: str, size: int, tmp_path: Path) -> None:
+    recording = write_speeds(tmp_path / "in", steady(4_000))
+    options = ("--engine", "vehicle", "--format", format, "--input", recording)
+    full = with_room_for(size, "run", HELLO, *options, "--output", tmp_path / "out")
+    assert full.returncode == 2, full.stderr
+    assert full.stderr.startswith(f"{tmp_path}/out/"), full.stderr
+    if size:  # enough for the journal of the run
+        assert full.stderr.startswith(f"{tmp_path}/out/alarm.{format}: "), full.stderr
+    assert "cannot write here: File too large; name a folder that can be written to" in full.stderr
+    assert full.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_leaves_earlier_results_and_pages(tmp_path: Path) -> None:
+    recording, out = write_speeds(tmp_path / "in", steady(4_000)), tmp_path / "out"
+    assert run(HELLO, recording, out).exit_code == 0
+    vehicle = HELLO.parent / "vehicle.yaml"
+    compiled = ("compile", HELLO, "--vehicle", vehicle, "--out", tmp_path / "plan")
+    assert headway(*compiled).exit_code == 0
+    folders = (out, tmp_path / "plan")
+    before = {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
+    options = ("--engine", "vehicle", "--input", recording, "--output", out, "--force")
+    assert with_room_for(20_000, "run", HELLO, *options).returncode == 2
+    full = with_room_for(5_000, *compiled)
+    assert full.returncode == 2, full.stderr
+    assert full.stderr.startswith(f"{tmp_path}/plan/plan."), full.stderr
+    after = {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
+    assert after == before

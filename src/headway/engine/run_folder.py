@@ -13,7 +13,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,6 +168,27 @@ def write_summary(folder: Path, data: dict[str, Any]) -> str:
     return text
 
 
+def write_whole(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Several files into a folder that is made where needed: all beside first, then each gets its
+    name, so that a full disk leaves none half written. FileError when that cannot be done."""
+    parts: dict[Path, Path] = {}
+    path = folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            path = folder / name
+            parts[path] = folder / f".{name}.{os.getpid()}{PART}"
+            parts[path].write_bytes(content)
+        for path, part in parts.items():
+            part.replace(path)
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
+        for part in parts.values():
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        raise unwritable(path, error) from None
+    return list(parts)
+
+
 def summary_text(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
@@ -252,8 +275,12 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+_REASON_OF_ARROW = re.compile(r"^.* Detail: \[errno \d+\] ", re.DOTALL)
+"""what stands before the system's own words"""
+
+
 def unwritable(path: Path, error: Exception) -> FileError:
-    reason = getattr(error, "strerror", None) or str(error)
+    reason = _REASON_OF_ARROW.sub("", getattr(error, "strerror", None) or str(error))
     return FileError(
         Problem(
             f"cannot write here: {reason}",

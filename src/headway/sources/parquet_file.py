@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -184,7 +185,10 @@ class StreamWriter:
             for values, field in zip(columns, self._fields, strict=True)
         ]
         self._rows = []
-        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        try:
+            self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        except OSError as error:
+            raise unreadable(self._path, error, "cannot be written") from None
 
     def _array(self, values: list[Any], field: Field) -> Any:
         try:
@@ -202,8 +206,11 @@ class StreamWriter:
     def close(self) -> None:
         """Completes the file."""
         self._flush()
-        self._writer.close()
-        self._part.replace(self._path)
+        try:
+            self._writer.close()
+            self._part.replace(self._path)
+        except OSError as error:
+            raise unreadable(self._path, error, "cannot be written") from None
 
     def __enter__(self) -> StreamWriter:
         return self
@@ -218,5 +225,6 @@ class StreamWriter:
             if error is None:
                 self.close()
         finally:
-            self._writer.close()
+            with suppress(OSError):  # a full disk has been told
+                self._writer.close()
             self._part.unlink(missing_ok=True)

@@ -38,7 +38,7 @@ from headway.drive.trial_results import (
     summaries,
     to_table,
 )
-from headway.engine.run_folder import RunFolder, summary_text
+from headway.engine.run_folder import RunFolder, summary_text, unwritable
 from headway.errors import InputError, Problem
 from headway.report.replay.drive_replay import replay_of
 from headway.report.replay.replay_page import replay_page
@@ -153,7 +153,10 @@ def write_rows(folder: RunFolder, found: Sequence[Sequence[Measured]]) -> None:
         "latency.parquet": [row for one in every for row in one.latencies],
     }
     for name, rows in parts.items():
-        pq.write_table(to_table(rows), folder.part(name))
+        try:
+            pq.write_table(to_table(rows), folder.part(name))
+        except OSError as error:
+            raise unwritable(folder.folder / name, error) from None
 
 
 def replay_of_first(app: QueryInVehicle, world: World, settings: Sequence[Setting]) -> str:
