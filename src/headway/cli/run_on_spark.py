@@ -29,6 +29,7 @@ from headway.report.tables import run_tables
 from headway.spark.session.spark_session import (
     PARTITIONS,
     check_master,
+    check_packages,
     is_local,
     owned_session,
     parse_options,
@@ -185,6 +186,7 @@ def run_spark(
     force: bool,
 ) -> None:
     """Runs, writes and shows; exit code 1 where a hard output missed a deadline it could keep."""
+    check_packages(", or run in the engine of the car: --engine vehicle")
     from headway.spark.sources.recorded_files import Inputs
 
     prepared = runnable_plan(query, vehicle, zero_cost=True)

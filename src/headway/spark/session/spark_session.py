@@ -241,13 +241,14 @@ def _set_environment(*, local: bool) -> None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
-def check_packages() -> None:
-    """EnvironmentMissing when something that Spark needs is not installed."""
+def check_packages(otherwise: str = "") -> None:
+    """EnvironmentMissing when something that Spark needs is not installed; ``otherwise`` is what
+    can be done without it."""
     missing = [package for module, package in _NEEDED.items() if not _importable(module)]
     if missing:
         raise EnvironmentMissing(
             f"Running on Spark needs {', '.join(missing)}, not installed for {sys.executable}. "
-            f"Install them with: pip install 'headway[spark]'"
+            f"Install them with: pip install 'headway[spark]'{otherwise}"
         )
 
 
