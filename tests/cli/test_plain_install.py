@@ -38,8 +38,8 @@ def without_extras(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def test_spark_is_an_extra(
     command: str, options: tuple[str, ...], otherwise: str, tmp_path: Path
 ) -> None:
-    given = [HELLO, "--input", HELLO.parent / "recording", *options]
-    output = [] if command == "compare" else ["--output", tmp_path / "out"]
+    given: list[str | Path] = [HELLO, "--input", HELLO.parent / "recording", *options]
+    output: list[str | Path] = [] if command == "compare" else ["--output", tmp_path / "out"]
     done = without_extras(command, *given, *output)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("Running on Spark needs pyspark, pandas, protobuf, not installed")

@@ -273,6 +273,10 @@ ForceOption = Annotated[bool, typer.Option("--force", help="replace the results 
 JsonOption = Annotated[
     bool, typer.Option("--json", help="print the summary as JSON instead of tables")
 ]
+NoPythonOption = Annotated[
+    bool,
+    typer.Option("--no-python", help="refuse a query that names Python code; import none of it"),
+]
 MasterOption = Annotated[
     str, typer.Option(metavar="URL", help="Spark: local[*], spark://HOST:PORT, yarn, k8s://…")
 ]

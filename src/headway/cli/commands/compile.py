@@ -10,6 +10,7 @@ import typer
 
 from headway.cli.terminal import (
     ExitCode,
+    NoPythonOption,
     heading,
     sentence,
     show,
@@ -57,6 +58,7 @@ def compile_(
     json: Annotated[
         bool, typer.Option("--json", help="print the plan as JSON instead of tables")
     ] = False,
+    no_python: NoPythonOption = False,
 ) -> None:
     """Compile a query for a vehicle: where each operator runs, by when, and what can be promised.
 
@@ -70,7 +72,7 @@ def compile_(
 
     Exit code: 0 every deadline is promised (or there is no vehicle), 1 one cannot be, 2 bad input.
     """
-    compiled = compile(query, vehicle, placement=placement, policy=policy)
+    compiled = compile(query, vehicle, placement=placement, policy=policy, python=not no_python)
     plan, plan_json = compiled.plan, compiled.to_json()
     for problem in compiled.unused_pins():
         write_problem(f"note: {problem}")

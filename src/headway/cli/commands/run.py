@@ -20,6 +20,7 @@ from headway.cli.terminal import (
     ForceOption,
     JsonOption,
     MasterOption,
+    NoPythonOption,
     OutputOption,
     QueryArgument,
     VehicleOption,
@@ -214,9 +215,10 @@ def run_vehicle(
     *,
     force: bool,
     json: bool,
+    python: bool = True,
 ) -> None:
     """Runs, writes and shows; exit code 1 where a hard output missed a deadline."""
-    prepared = runnable_plan(query, vehicle, zero_cost=options.zero_cost)
+    prepared = runnable_plan(query, vehicle, zero_cost=options.zero_cost, python=python)
     with prepared.placing():
         options.make(prepared)  # what cannot be opened is found before anything is read
     contents = scan_recording(recording, prepared.plan.query.sources)
@@ -322,6 +324,7 @@ def run(
     ] = None,
     force: ForceOption = False,
     json: JsonOption = False,
+    no_python: NoPythonOption = False,
     mode: Annotated[
         SparkMode,
         typer.Option(help="Spark: all of a recording at once, or live"),
@@ -417,7 +420,10 @@ def run(
             trace=trace,
             sink=sink_named(format, parse_options(option or [], "--option")),
         )
-        run_vehicle(options, query, vehicle, Path(input), output, force=force, json=json)
+        run_vehicle(
+            options, query, vehicle, Path(input), output,
+            force=force, json=json, python=not no_python,
+        )  # fmt: skip
         return
     refuse_strangers(context, VEHICLE_ONLY, "--engine vehicle")
     on_spark = SparkOptions(
@@ -435,4 +441,4 @@ def run(
         input_options=input_option or [],
         json=json,
     )
-    run_spark(on_spark, query, vehicle, input, output, force=force)
+    run_spark(on_spark, query, vehicle, input, output, force=force, python=not no_python)
