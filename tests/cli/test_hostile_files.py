@@ -222,3 +222,43 @@ def test_a_full_disk_leaves_earlier_results_and_pages(tmp_path: Path) -> None:
     assert full.stderr.startswith(f"{tmp_path}/plan/plan."), full.stderr
     after = {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
     assert after == before
+
+
+# ---------------------------------------------------------------- plans that were edited
+
+NAMES = {
+    "an output": ('"alarm"', "../home/dataset"),
+    "a node": ('"ecu"', "../x"),
+    "an operator": ('"kmh"', "../../kmh"),
+    "a source": ('"speed"', "/etc/passwd"),
+    "a long output": ('"alarm"', "o" * 300),
+}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_names_in_plans(case: str, tmp_path: Path) -> None:
+    """Renamed everywhere, so that the plan holds together but for the rule of names."""
+    was, name = NAMES[case]
+    folder, plan = tmp_path / "a" / "b", tmp_path / "plan.json"
+    vehicle = HELLO.parent / "vehicle.yaml"
+    assert headway("compile", HELLO, "--vehicle", vehicle, "--out", tmp_path).exit_code == 0
+    plan.write_text(plan.read_text().replace(was, f'"{name}"'))
+    recording = write_speeds(tmp_path / "in", steady(2))
+    (tmp_path / "home" / "dataset").mkdir(parents=True)
+    (tmp_path / "home" / "dataset" / "mine").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    ran: tuple[str | Path, ...] = ("--input", recording, "--output", folder)
+    for command in (
+        ("run", plan, "--engine", "vehicle", *ran),
+        ("run", plan, *ran),
+        ("fleet", plan, *ran),
+        ("compare", plan, "--input", recording),
+        ("build", plan, "--out", folder),
+        ("schedule", plan, "--out", folder),
+        ("spark-submit-args", plan, "--out", folder),
+    ):
+        done = headway(*command)
+        assert done.exit_code == 2, (command, done.output)
+        assert f"{plan}: " in done.stderr, (command, done.stderr)
+        assert "name" in done.stderr, (command, done.stderr)
+        assert sorted(tmp_path.rglob("*")) == before, command
