@@ -19,8 +19,8 @@ import pytest
 
 from headway.compiler.passes import compile_query
 from headway.files import parse_query
-from headway.files.yaml_tree import parse_yaml
 from headway.model.vehicle import Node, Vehicle
+from headway.yaml_tree import parse_yaml
 from tests.cli.invoke import headway
 
 ROOT = Path(__file__).parents[1]

@@ -147,16 +147,124 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert not (tmp_path / "deep" / "out").exists()
     with RunFolder(tmp_path / "deep" / "out") as folder:
         folder.write_text("summary.json", "{}")
-        assert [path.name for path in folder.folder.iterdir()] == ["summary.json.part"]
-    assert (tmp_path / "deep" / "out" / "summary.json").read_text() == "{}"
+        names = sorted(path.name for path in folder.folder.iterdir())
+        assert names == ["_headway.part", "summary.json.part"]
+    (summary,) = (tmp_path / "deep" / "out").iterdir()
+    assert (summary.name, summary.read_text()) == ("summary.json", "{}")
     with pytest.raises(FileError, match=r"not empty; got summary\.json; name another one"):
         RunFolder(tmp_path / "deep" / "out")
 
 
 def test_an_earlier_summary_cannot_name_files_elsewhere(tmp_path: Path) -> None:
-    summary = tmp_path / "summary.json"
+    summary, mark = tmp_path / "summary.json", '"written_by": "headway"'
     for text in ("", "[]", '{"files": 3}', "{}", '{"files": ["../x", "/etc/passwd", "..", 1]}'):
-        summary.write_text(text)
+        summary.write_text(text.replace("}", f", {mark}}}"))
         assert files_of_run(summary) == []
-    summary.write_text('{"files": ["a.parquet", "../b", "."]}')
+    summary.write_text(f'{{"files": ["a.parquet", "../b", "."], {mark}}}')
     assert files_of_run(summary) == ["a.parquet"]
+
+
+# ---------------------------------------------------------------- what is not Headway's
+
+
+def results(folder: Path, *names: str, force: bool = False) -> None:
+    with RunFolder(folder, force=force) as run:
+        for name in names:
+            run.write_text(name, "result")
+        run.write_summary({})
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_text() for path in files}
+
+
+def test_a_foreign_summary_is_not_believed(tmp_path: Path) -> None:
+    """It lists files, as summaries of many programs do; nothing of them is touched."""
+    listed = {"thesis.txt": "years", "summary.json": '{"files": ["thesis.txt", "summary.json"]}'}
+    for name, text in listed.items():
+        (tmp_path / name).write_text(text)
+    assert files_of_run(tmp_path / "summary.json") == []
+    with pytest.raises(FileError, match=r"summary\.json: here lies something that no run of Head"):
+        results(tmp_path, "alarm.parquet", force=True)
+    assert contents(tmp_path) == listed
+
+
+def test_force_replaces_only_what_an_earlier_run_wrote(tmp_path: Path) -> None:
+    results(tmp_path, "old.parquet", "both.parquet")
+    (tmp_path / "mine.parquet").write_text("mine")
+    results(tmp_path, "both.parquet", force=True)
+    assert set(contents(tmp_path)) == {"both.parquet", "summary.json", "mine.parquet"}
+    with pytest.raises(FileError, match=r"mine\.parquet: here lies something .*; move it away"):
+        results(tmp_path, "new.parquet", "mine.parquet", force=True)
+    assert set(contents(tmp_path)) == {"both.parquet", "summary.json", "mine.parquet"}
+    assert contents(tmp_path)["mine.parquet"] == "mine"
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_foreign_part_is_never_deleted(tmp_path: Path, force: bool) -> None:
+    foreign = tmp_path / "late.parquet.part"
+    foreign.mkdir()
+    (foreign / "data").write_text("mine")
+    (tmp_path / "film.part").write_text("downloading")
+    before = contents(tmp_path)
+    with pytest.raises(FileError, match=r"late\.parquet\.part: here lies something that no run"):
+        results(tmp_path, "early.parquet", "late.parquet", force=force)
+    assert contents(tmp_path) == before
+    results(tmp_path, "other.parquet", force=force)
+    assert before.items() <= contents(tmp_path).items()
+
+
+@pytest.mark.parametrize("text", ["mine", "{}\n", '["late.parquet"]\n', '"late.parquet"\n'])
+def test_a_foreign_journal_is_not_believed(tmp_path: Path, text: str) -> None:
+    (tmp_path / "_headway.part").write_text(text)
+    (tmp_path / "late.parquet.part").write_text("mine")
+    before = contents(tmp_path)
+    with pytest.raises(FileError, match=r"_headway\.part: here lies something that no run"):
+        results(tmp_path, "late.parquet")
+    assert contents(tmp_path) == before
+
+
+def test_a_journal_elsewhere_is_not_written_to(tmp_path: Path) -> None:
+    target, out = tmp_path / "profile", tmp_path / "out"
+    target.write_text(json.dumps({"written_by": "headway"}) + "\n")
+    out.mkdir()
+    (out / "_headway.part").symlink_to(target)
+    with pytest.raises(FileError, match=r"_headway\.part: here lies something that no run"):
+        results(out, "late.parquet")
+    assert target.read_text() == json.dumps({"written_by": "headway"}) + "\n"
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing is cleaned up after it."""
+
+
+def test_parts_of_a_killed_run_are_removed(tmp_path: Path) -> None:
+    killed = RunFolder(tmp_path)
+    killed.part("big.parquet").mkdir()
+    killed.part("late.parquet").write_text("half")
+    results(tmp_path, "late.parquet")  # needs no --force: there are no results
+    assert set(contents(tmp_path)) == {"late.parquet", "summary.json"}
+    assert not (tmp_path / "big.parquet.part").exists()
+
+
+def test_a_run_that_was_killed_while_renaming_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rename(path: Path, target: Path) -> Path:
+        if path.name == "b.parquet.part":
+            raise Killed
+        path.rename(target)
+        return target
+
+    monkeypatch.setattr(Path, "replace", rename)
+    with pytest.raises(Killed):
+        results(tmp_path, "a.parquet", "b.parquet")
+    monkeypatch.undo()
+    assert set(contents(tmp_path)) == {
+        *("_headway.part", "a.parquet", "b.parquet.part", "summary.json.part")
+    }
+    with pytest.raises(FileError, match="not empty"):
+        results(tmp_path, "a.parquet")
+    results(tmp_path, "a.parquet", "c.parquet", force=True)
+    assert set(contents(tmp_path)) == {"a.parquet", "c.parquet", "summary.json"}

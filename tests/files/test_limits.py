@@ -8,7 +8,7 @@ import pytest
 
 from headway.errors import FileError
 from headway.files import load_query, parse_query
-from headway.files.yaml_tree import MOST_BYTES
+from headway.yaml_tree import MOST_BYTES
 
 HEAD = 'query: q\nsources:\n  s0: {schema: {v: "double [m/s]"}, rate: 1 per 10 ms}\n'
 

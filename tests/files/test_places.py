@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headway.errors import ExpressionError, Place, Problem, QueryError
 from headway.files import parse_query, parse_vehicle
-from headway.files.yaml_tree import Scalar, index_in_text, parse_yaml
+from headway.yaml_tree import Scalar, index_in_text, parse_yaml
 
 QUERY = """\
 query: q

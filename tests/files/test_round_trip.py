@@ -18,10 +18,10 @@ from headway.files import (
     vehicle_to_yaml,
 )
 from headway.files.forms import format_bit_rate, parse_bit_rate
-from headway.files.yaml_tree import parse_yaml, plain
 from headway.model.operators import Input, Union
 from headway.model.query import Query
 from headway.model.vehicle import Vehicle
+from headway.yaml_tree import parse_yaml, plain
 
 slow = examples(100)
 

@@ -100,3 +100,24 @@ def test_force_does_not_touch_what_is_not_a_streams(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert "the folder is not empty, and not of an earlier stream; got thesis.txt" in done.output
     assert (output / "thesis.txt").exists()
+
+
+def test_starting_afresh_touches_only_what_the_stream_wrote(tmp_path: Path) -> None:
+    given, output, checkpoint = recording(tmp_path / "in"), tmp_path / "out", tmp_path / "mark"
+    at = ("--checkpoint", checkpoint)
+    assert (done := stream(given, output, *at)).exit_code == 0, done.output
+    (checkpoint / "thesis").mkdir()
+    (checkpoint / "thesis" / "text").write_text("years")
+    written = (output / "summary.json").read_text()
+    foreign = json.dumps({"files": ["alarm.parquet", "_headway.json", "summary.json"]})
+    (output / "summary.json").write_text(foreign)
+    refused = stream(given, output, *at, "--force")
+    assert refused.exit_code == 2
+    assert "summary.json: here lies something that no run of Headway wrote" in refused.output
+    assert (output / "summary.json").read_text() == foreign
+    assert list(output.glob("alarm.parquet/*.parquet"))
+    (output / "summary.json").write_text(written)
+    afresh = stream(given, output, *at, "--force")
+    assert afresh.exit_code == 0, afresh.output
+    assert "continued" not in afresh.output
+    assert (checkpoint / "thesis" / "text").read_text() == "years"

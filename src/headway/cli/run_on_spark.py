@@ -174,11 +174,13 @@ def run_spark(
     output: Path,
     *,
     force: bool,
+    python: bool = True,
 ) -> None:
     """Runs, writes and shows; exit code 1 where a hard output missed a deadline it could keep."""
+    spark_session.check_packages(", or run in the engine of the car: --engine vehicle")
     from headway.spark.sources.recorded_files import Inputs
 
-    prepared = runnable_plan(query, vehicle, zero_cost=True)
+    prepared = runnable_plan(query, vehicle, zero_cost=True, python=python)
     inputs = Inputs.of(
         recording,
         spark_session.parse_options(options.topics, "--topic"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from headway.errors import FileError, HeadwayError, InputError, Place
+from headway.errors import HeadwayError, InputError
 from headway.report.svg import plain
 
 # Every command passes through here, `--help` too: what draws tables and bars is imported by the
@@ -212,21 +212,9 @@ def write_files(folder: Path, contents: Mapping[str, str]) -> list[Path]:
 
 def write_bytes(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     """The same for files that are no text."""
-    written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            path = folder / name
-            path.write_bytes(content)
-            written.append(path)
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FileError(
-            f"cannot write here: {reason}",
-            place=Place(str(folder)),
-            want="name a folder that can be written to",
-        ) from None
-    return written
+    from headway.engine.run_folder import write_whole
+
+    return write_whole(folder, contents)
 
 
 # ---------------------------------------------------------------- options of several commands
@@ -241,6 +229,10 @@ VehicleOption = Annotated[
 ForceOption = Annotated[bool, typer.Option("--force", help="replace the results of an earlier run")]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="print the summary as JSON instead of tables")
+]
+NoPythonOption = Annotated[
+    bool,
+    typer.Option("--no-python", help="refuse a query that names Python code; import none of it"),
 ]
 MasterOption = Annotated[
     str, typer.Option(metavar="URL", help="Spark: local[*], spark://HOST:PORT, yarn, k8s://…")

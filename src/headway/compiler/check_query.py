@@ -34,7 +34,10 @@ def query_problems(query: Query, *, timed: bool, expanded: bool = False) -> Iter
     for component in query.components:
         for problem in _component_problems(component, components, timed=timed):
             yield problem.within(f"components.{component.name}")
-    yield from _recursion_problems(components)
+    if recursion := list(_recursion_problems(components)):
+        yield from recursion
+    else:
+        yield from _size_problems(query.steps, components)
 
     if not query.sources:
         yield Problem("the query has no source", at="sources", want="declare at least one")
@@ -263,17 +266,74 @@ def _cycle_problems(steps: Sequence[Step], components: dict[str, Component]) -> 
         )
 
 
-def _recursion_problems(components: dict[str, Component]) -> Iterator[Problem]:
-    uses = {
+def _uses(components: dict[str, Component]) -> dict[str, list[str]]:
+    """The components that each uses, as often as it does."""
+    return {
         name: [step.component for step in component.steps if isinstance(step, ComponentUse)]
         for name, component in components.items()
     }
-    if cycle := _find_cycle(uses):
+
+
+def _recursion_problems(components: dict[str, Component]) -> Iterator[Problem]:
+    if cycle := _find_cycle(_uses(components)):
         yield Problem(
             "a component contains itself",
             at=f"components.{cycle[0]}",
             got=" -> ".join([*cycle, cycle[0]]),
         )
+
+
+MOST_OPERATORS = 20_000
+MOST_LEVELS = 32
+_COUNTED_TO = 10**18
+
+
+def _size_problems(steps: Sequence[Step], components: dict[str, Component]) -> Iterator[Problem]:
+    """Components that use others twice at each level double with each: what they would become is
+    counted, not made. There is no cycle."""
+    uses = _uses(components)
+    counts: dict[str, int] = {}
+    levels: dict[str, int] = {}
+    for name in _inner_first(uses):
+        own = len(components[name].steps) - len(uses[name])
+        counts[name] = min(own + sum(counts.get(use, 0) for use in uses[name]), _COUNTED_TO)
+        levels[name] = 1 + max((levels.get(use, 0) for use in uses[name]), default=0)
+    total = 0
+    for step in steps:
+        component = step.component if isinstance(step, ComponentUse) else ""
+        if levels.get(component, 0) > MOST_LEVELS:
+            yield Problem(
+                "components within components, too deeply",
+                at=f"operators.{step.name}",
+                got=f"{levels[component]:,} levels",
+                want=f"at most {MOST_LEVELS}",
+            )
+            return
+        total += counts.get(component, 0) if component else 1
+        if total > MOST_OPERATORS:
+            often = f"{total:,}" if total < _COUNTED_TO else f"at least {_COUNTED_TO:,}"
+            yield Problem(
+                f"with this the query would have {often} operators",
+                at=f"operators.{step.name}",
+                want=f"at most {MOST_OPERATORS:,}: use fewer components within components",
+            )
+            return
+
+
+def _inner_first(uses: dict[str, list[str]]) -> list[str]:
+    """Each component after those that it uses; without recursion, for deep chains."""
+    order: dict[str, None] = {}
+    for start in uses:
+        waiting = [(start, iter(uses[start]))]
+        while waiting:
+            name, inner = waiting[-1]
+            following = next((one for one in inner if one in uses and one not in order), None)
+            if following is None:
+                order[name] = None
+                waiting.pop()
+            else:
+                waiting.append((following, iter(uses[following])))
+    return list(order)
 
 
 def _find_cycle(edges: dict[str, list[str]]) -> list[str]:

@@ -37,6 +37,9 @@ from headway.model.operators import (
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import RESERVED_COLUMNS, DataType, Field, Schema
 
+MOST_WINDOWS = 100_000
+"""that a tuple may be in; the engines keep a state for each"""
+
 Inferred = tuple[Operator, Schema]
 """an operator whose expressions carry their typed trees, and the schema of its output"""
 
@@ -236,6 +239,14 @@ def infer_aggregate(operator: Aggregate, inputs: Mapping[str, Schema]) -> Inferr
     if operator.every > operator.window:
         problems.append(
             Problem("windows would leave gaps", at="every", want="make it at most the window")
+        )
+    if not problems and operator.windows_per_tuple > MOST_WINDOWS:
+        problems.append(
+            Problem(
+                f"each tuple would be in {operator.windows_per_tuple:,} windows",
+                at="every",
+                want=f"at most {MOST_WINDOWS:,}: let windows start less often, or be shorter",
+            )
         )
     if problems:
         raise QueryError(problems)

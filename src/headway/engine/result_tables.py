@@ -17,8 +17,9 @@ import pyarrow as pa
 from headway.engine.operators.operator_base import DropKind, Dropped
 from headway.engine.output_sinks import OutputSink, ParquetSink, TableWriter
 from headway.engine.results import OutputRecord, RunResult, SideOutput, VehicleRun
-from headway.engine.run_folder import RunFolder
+from headway.engine.run_folder import RunFolder, unwritable
 from headway.engine.trace import COLUMNS, EventKind
+from headway.errors import FileError
 from headway.model.graph import Graph, graph_of
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
@@ -143,21 +144,30 @@ class RunWriter:
     ) -> None:
         self._named = named
         self._plan = plan
+        self._folder = folder.folder
         schemas = dict(plan.schemas)
         self._schemas = {output.name: schemas[output.stream] for output in plan.query.outputs}
         taken = set(self._schemas)
         self._files: dict[str, TableWriter] = {}
         """what it holds -> writer"""
+        self._names: dict[str, str] = {}
+        """what it holds -> the file, where it is one"""
         outputs = sink or ParquetSink({})
         for name, schema in self._schemas.items():
-            self._files[name] = outputs.open(name, self._owned(output_schema(schema)), folder)
+            self._open(folder, outputs, name, name, output_schema(schema))
         for kind in DropKind:
-            self._open(folder, f"{kind}/", free_name(kind.value, taken), SIDE_SCHEMA)
+            name = free_name(kind.value, taken)
+            self._open(folder, ParquetSink({}), f"{kind}/", name, SIDE_SCHEMA)
         if traced:
-            self._open(folder, "trace/", free_name("trace", taken), TRACE_SCHEMA)
+            self._open(folder, ParquetSink({}), "trace/", free_name("trace", taken), TRACE_SCHEMA)
 
-    def _open(self, folder: RunFolder, what: str, name: str, schema: Any) -> None:
-        self._files[what] = ParquetSink({}).open(name, self._owned(schema), folder)
+    def _open(self, folder: RunFolder, sink: OutputSink, what: str, name: str, schema: Any) -> None:
+        before = folder.names
+        try:
+            self._files[what] = sink.open(name, self._owned(schema), folder)
+        except OSError as error:
+            raise unwritable(self._folder / name, error) from None
+        self._names[what] = next((one for one in folder.names if one not in before), name)
 
     def _owned(self, schema: Any) -> Any:
         """With the column that says whose a row is."""
@@ -178,11 +188,25 @@ class RunWriter:
             owner = pa.array([vehicle] * table.num_rows, pa.string())
             table = table.append_column(VEHICLE_COLUMN, owner)
         if table.num_rows:
-            self._files[what].write_table(table)
+            try:
+                self._files[what].write_table(table)
+            except OSError as error:
+                raise self._unwritable(what, error) from None
 
     def close(self) -> None:
-        for writer in self._files.values():
-            writer.close()
+        """All of them, also where one cannot be completed."""
+        failed: list[FileError] = []
+        for what, writer in self._files.items():
+            try:
+                writer.close()
+            except OSError as error:
+                failed.append(self._unwritable(what, error))
+        if failed:
+            raise failed[0]
+
+    def _unwritable(self, what: str, error: OSError) -> FileError:
+        """A full disk, mostly."""
+        return unwritable(self._folder / self._names[what], error)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

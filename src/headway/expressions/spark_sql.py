@@ -89,7 +89,9 @@ def _literal(node: expression_tree.Literal) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        # "${" begins what Spark replaces before it parses, where a session's settings let it.
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("${", "$\\{")
+        return f"'{escaped}'"
     suffix = {DataType.BIGINT: "L", DataType.DOUBLE: "D"}.get(node.type, "")
     text = f"{value!r}{suffix}"
     return f"({text})" if value < 0 else text

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 from headway.errors import FileError, Place, Problem
 from headway.files.graph_draft import Draft, Word, checked_name, lines_of_words
-from headway.files.yaml_tree import Document, Mapping, Node, Scalar, Sequence, parse_yaml
 from headway.model.taskgraph import Edge, GraphTask
+from headway.yaml_tree import Document, Mapping, Node, Scalar, Sequence, parse_yaml
 
 # ---------------------------------------------------------------- STG
 # The Standard Task Graph Set of Waseda University,

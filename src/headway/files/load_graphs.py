@@ -18,9 +18,9 @@ from headway.files.graph_forms import (
     NetworkForm,
 )
 from headway.files.source_map import place_of, validate
-from headway.files.yaml_tree import Document, parse_yaml, read_text
 from headway.model.static_network import ProcessorNetwork, check_network
 from headway.model.taskgraph import Memory, TaskGraph, check_task_graph
+from headway.yaml_tree import Document, parse_yaml, read_text
 
 Attach = Callable[[Iterable[Problem]], list[Problem]]
 

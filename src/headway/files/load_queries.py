@@ -17,7 +17,6 @@ from headway.files.query_form import ComponentForm, Libraries, OutputForm, Query
 from headway.files.source_map import SourceMap, problem_of, validate
 from headway.files.step_forms import StepChoice
 from headway.files.vehicle_form import VehicleForm
-from headway.files.yaml_tree import parse_yaml, read_text
 from headway.model.quantities import Rate
 from headway.model.query import (
     Component,
@@ -32,6 +31,7 @@ from headway.model.query import (
     Step,
 )
 from headway.model.vehicle import Vehicle
+from headway.yaml_tree import parse_yaml, read_text
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from headway.files.forms import (
 )
 from headway.files.source_map import place_of, validate
 from headway.files.step_forms import StepChoice
-from headway.files.yaml_tree import Document, parse_yaml, read_text
 from headway.model.quantities import parse_duration
 from headway.model.schema import schema
+from headway.yaml_tree import Document, parse_yaml, read_text
 
 
 class ShedderForm(Form):

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from headway.errors import FileError, InputError, Place, Problem
 from headway.files.forms import TAG, Form
 from headway.files.step_forms import form_of
-from headway.files.yaml_tree import Document, Mapping, Node, Scalar, Sequence, index_in_text, plain
 from headway.model.operators import ONLY_PORT
+from headway.yaml_tree import Document, Mapping, Node, Scalar, Sequence, index_in_text, plain
 
 AnyInputError = TypeVar("AnyInputError", bound=InputError)
 _MOST_JOINED = 8  # operators in nested components: 'use.inner.operator'

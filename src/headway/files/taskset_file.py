@@ -16,7 +16,6 @@ from headway.errors import TaskSetError
 from headway.files.forms import TAG, Form, refusal
 from headway.files.graph_draft import Label
 from headway.files.source_map import place_of, validate
-from headway.files.yaml_tree import Document, parse_yaml, read_text
 from headway.model.quantities import DURATION_FORM, parse_duration
 from headway.model.taskset import (
     FULL,
@@ -30,6 +29,7 @@ from headway.model.taskset import (
     Utilisation,
     check_task_set,
 )
+from headway.yaml_tree import Document, parse_yaml, read_text
 
 # ---------------------------------------------------------------- the form
 

@@ -11,7 +11,6 @@ from headway.errors import Problem, QueryError
 from headway.files.forms import expression_plain, format_rate
 from headway.files.step_forms import step_plain
 from headway.files.vehicle_form import vehicle_plain
-from headway.files.yaml_tree import resolve
 from headway.model.quantities import format_duration
 from headway.model.query import (
     Component,
@@ -25,6 +24,7 @@ from headway.model.query import (
 )
 from headway.model.schema import Schema
 from headway.model.vehicle import Vehicle
+from headway.yaml_tree import resolve
 
 # ---------------------------------------------------------------- plain values
 # As a person writes them: short entries on one line, others indented.

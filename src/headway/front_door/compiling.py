@@ -11,6 +11,7 @@ from pathlib import Path
 
 from headway.compiler.latency.soft_room import soft_rooms
 from headway.compiler.passes import compile_query
+from headway.compiler.python_code import refuse_python
 from headway.errors import InputError, PlacementError, Problem, QueryError, VehicleError
 from headway.files.load_queries import LoadedQuery, LoadedVehicle, load_query, load_vehicle, placed
 from headway.fluent import QueryBuilder, VehicleBuilder
@@ -110,6 +111,7 @@ def compile(
     *,
     placement: str = LEAST_TRAFFIC,
     policy: str | None = None,
+    python: bool = True,
 ) -> CompiledQuery:
     """Compiles a query for a vehicle: where each operator runs, by when, what can be promised.
 
@@ -117,7 +119,8 @@ def compile(
     or paths of YAML files. Without a vehicle there is one node and no verdict: enough to run the
     query. ``placement`` is ``'least-traffic'`` or the name of a static scheduling algorithm
     (``'hvlb-cc'``, ``'heft'``, …); ``policy`` (``'rop-edf-1'`` or ``'rop-edf-2'``) also says what
-    is left for soft tasks.
+    is left for soft tasks. ``python=False`` refuses a query that names Python code, before anything
+    of it is imported: for queries of strangers.
 
     InputError, with the place in the file where there is one, when something does not hold
     together. A deadline that cannot be promised is no error: see :attr:`CompiledQuery.safe`.
@@ -125,6 +128,8 @@ def compile(
     loaded_query, plain_query = _query(query)
     loaded_vehicle, plain_vehicle = _vehicle(vehicle)
     with placed(loaded_query, loaded_vehicle):
+        if not python:
+            refuse_python(plain_query)
         plan = compile_query(plain_query, plain_vehicle)
         if placement != LEAST_TRAFFIC:
             plan = placed_by_schedule(plain_query, plan, placement)

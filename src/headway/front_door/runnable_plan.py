@@ -9,8 +9,8 @@ from pathlib import Path
 
 from headway.compiler.node_queries import on_one_node
 from headway.compiler.read_plan import read_plan
-from headway.files.yaml_tree import read_text
 from headway.model.plan import Plan
+from headway.yaml_tree import read_text
 
 
 @dataclass(frozen=True, kw_only=True)

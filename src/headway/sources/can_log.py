@@ -15,7 +15,7 @@ its address and a reason, and left out; nothing is guessed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -386,12 +386,12 @@ def read_logs(logs: list[Path], decoder: CanDecoder) -> Iterator[Record]:
 def load_can_file(path: Path) -> tuple[Path, CanMapping]:
     """The log and the mapping of a ``.can`` file; FileError or DataError."""
     pointer = load_pointer(path)
-    return pointer.file("log"), mapping_of(pointer.data, path)
+    return pointer.file("log"), mapping_of(pointer)
 
 
-def mapping_of(data: Mapping[str, Any], path: Path) -> CanMapping:
-    """What the keys say; ``path`` is the file they stand in. DataError if one is wrong."""
-    pointer = Pointer(path, data)
+def mapping_of(pointer: Pointer) -> CanMapping:
+    """What the keys say; DataError if one is wrong."""
+    data = pointer.data
     pointer.only(KEYS)
     messages = data.get("messages", ["*"])
     messages = messages if isinstance(messages, list) else [messages]

@@ -125,7 +125,7 @@ def _read_table(where: str, given: object, schema: Schema) -> Iterator[source_re
             want="give every column one type",
         ) from None
     there = {column.name: column.type for column in table.schema}
-    fields = source_records.wanted_fields(where, schema, there)
+    fields = source_records.wanted_fields(where, schema, table.schema.names)
     if wrong := [field for field in fields if not _convertible(there[field.name], field.type)]:
         raise source_records.wrong_types(where, wrong, there)
     names = [field.name for field in fields]

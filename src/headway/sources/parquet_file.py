@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -51,7 +52,7 @@ def read_parquet(path: Path, schema: Schema) -> Iterator[source_records.Record]:
     except (pa.ArrowException, OSError) as error:
         raise source_records.unreadable(path, error, NOT_PARQUET) from None
     there = {column.name: column.type for column in file.schema_arrow}
-    fields = source_records.wanted_fields(path, schema, there)
+    fields = source_records.wanted_fields(path, schema, file.schema_arrow.names)
     if wrong := [field for field in fields if not _fits(there[field.name], field.type)]:
         raise source_records.wrong_types(path, wrong, there)
     batches = _batches(path, file, [field.name for field in fields])
@@ -174,7 +175,10 @@ class StreamWriter:
             for values, field in zip(columns, self._fields, strict=True)
         ]
         self._rows = []
-        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        try:
+            self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        except OSError as error:
+            raise source_records.unreadable(self._path, error, "cannot be written") from None
 
     def _array(self, values: list[Any], field: Field) -> Any:
         try:
@@ -190,8 +194,11 @@ class StreamWriter:
     def close(self) -> None:
         """Completes the file."""
         self._flush()
-        self._writer.close()
-        self._part.replace(self._path)
+        try:
+            self._writer.close()
+            self._part.replace(self._path)
+        except OSError as error:
+            raise source_records.unreadable(self._path, error, "cannot be written") from None
 
     def __enter__(self) -> StreamWriter:
         return self
@@ -206,5 +213,6 @@ class StreamWriter:
             if error is None:
                 self.close()
         finally:
-            self._writer.close()
+            with suppress(OSError):  # a full disk has been told
+                self._writer.close()
             self._part.unlink(missing_ok=True)

@@ -10,23 +10,24 @@ What all of them have::
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from headway.errors import DataError, Place, Problem
 from headway.model.schema import Schema
 from headway.sources.source_records import Record, RecordingFormat, parse_time, unreadable
+from headway.yaml_tree import parse_yaml, plain, read_text
 
 
 @dataclass(frozen=True)
 class Pointer:
-    """``path`` is the file that ``data`` stands in. All methods raise DataError naming the key."""
+    """``path`` is the file that ``data`` stands in, ``places`` say where its keys do. All methods
+    raise DataError naming the key."""
 
     path: Path
     data: Mapping[str, Any]
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     def only(self, keys: Sequence[str]) -> None:
         """No other key may be there."""
@@ -34,10 +35,19 @@ class Pointer:
             raise self.wrong(unknown[0], f"one of {', '.join(keys)}", unknown[0])
 
     def file(self, key: str) -> Path:
+        """FileError for what cannot be a file's name; whether it is there shows when it is
+        opened."""
         value = self.data.get(key)
-        if not isinstance(value, str):
+        if not isinstance(value, str) or "\0" in value:
             raise self.wrong(key, "a path", value)
-        return self.path.parent / value
+        path = self.path.parent / value
+        try:
+            path.stat()
+        except FileNotFoundError:
+            return path
+        except OSError as error:
+            raise unreadable(path, error) from None
+        return path
 
     def columns(self, what: str = "signal") -> dict[str, str]:
         """Where the value of each column is."""
@@ -52,7 +62,7 @@ class Pointer:
         missing = [field.name for field in schema.fields if field.name not in columns]
         if missing:
             got = f"{what}s for {', '.join(columns)}" if columns else "no columns"
-            place = Place(str(self.path))
+            place = self._place("columns")
             raise DataError(
                 Problem(f"column {name!r} has no {what}", place=place, got=got) for name in missing
             )
@@ -73,21 +83,21 @@ class Pointer:
             raise self.wrong(key, want, self.data[key]) from None
 
     def wrong(self, at: str, want: str, got: object) -> DataError:
-        place = Place(str(self.path))
+        place = self._place(at)
         return DataError(
             Problem("not right", place=place, at=at, got=f"{got!r:.80}", want=f"want {want}")
         )
 
+    def _place(self, key: str) -> Place:
+        return self.places.get(key) or Place(str(self.path))
+
 
 def load_pointer(path: Path) -> Pointer:
-    """FileError when it cannot be read, DataError when it is no mapping."""
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise unreadable(path, error) from None
-    if not isinstance(data, dict):
-        raise Pointer(path, {}).wrong("", "a mapping", data)
-    return Pointer(path, data)
+    """FileError with the place of what is no YAML as query files are written in, or no mapping."""
+    document = parse_yaml(read_text(path), str(path))
+    keys = document.root.keys.items()
+    places = {name: document.place(key.start) for name, key in keys}
+    return Pointer(path, plain(document.root), places)
 
 
 class PointedFormat(RecordingFormat):

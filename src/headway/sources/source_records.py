@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -72,7 +73,7 @@ def wanted_fields(
     """The columns to read: the schema's, then of arrival and vehicle those that are there.
     ``path`` is what messages call the file or table.
 
-    DataError if one of the schema's is missing.
+    DataError if one of the schema's is missing, or one that is to be read there twice.
     """
     missing = [field for field in schema.columns if field.name not in there]
     if missing:
@@ -85,7 +86,18 @@ def wanted_fields(
             )
             for field in missing
         )
-    return [*schema.columns, *(f for f in (ARRIVAL_FIELD, VEHICLE_FIELD) if f.name in there)]
+    fields = [*schema.columns, *(f for f in (ARRIVAL_FIELD, VEHICLE_FIELD) if f.name in there)]
+    often = Counter(list(there))  # names alone: a mapping would be taken for counts
+    if twice := [field.name for field in fields if often[field.name] > 1]:
+        raise DataError(
+            Problem(
+                f"the column {name!r} is there {often[name]} times",
+                place=Place(str(path), line),
+                want="keep one, or give them different names",
+            )
+            for name in twice
+        )
+    return fields
 
 
 def parse_time(text: str) -> int:

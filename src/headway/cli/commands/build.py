@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.named_plan import runnable_plan
-from headway.cli.terminal import show, table, write
+from headway.cli.terminal import NoPythonOption, show, table, write
 from headway.engine.nodes.executables import FIRST_PORT, Executable, build_executables, write_build
 from headway.report.plan.plan_tables import Table
 
@@ -32,6 +32,7 @@ def build(
     json: Annotated[
         bool, typer.Option("--json", help="print what was built as JSON instead of a table")
     ] = False,
+    no_python: NoPythonOption = False,
 ) -> None:
     """Build one self-contained executable (.pyz) for each node of a plan.
 
@@ -46,7 +47,7 @@ def build(
     deployment.json holds the nodes' addresses and the order to start them in; nodes.key is how they
     know each other: new with each build, and for its owner only.
     """
-    prepared = runnable_plan(plan, vehicle, zero_cost=False)
+    prepared = runnable_plan(plan, vehicle, zero_cost=False, python=not no_python)
     with prepared.placing():
         built = build_executables(prepared.plan, policy)
     written = write_build(prepared.plan, built, out, policy=policy, first_port=first_port)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headway.cli.terminal import sentence, show, table, write
+from headway.cli.terminal import NoPythonOption, sentence, show, table, write
 from headway.compiler.compilation import Compilation
 from headway.compiler.front_end import check_query
+from headway.compiler.python_code import refuse_python
 from headway.errors import InputError, Problem
 from headway.files.load_queries import load_query, placed
 from headway.model.graph import Graph
@@ -26,6 +27,7 @@ def check(
     json: Annotated[
         bool, typer.Option("--json", help="print schemas or problems as JSON, for programs")
     ] = False,
+    no_python: NoPythonOption = False,
 ) -> None:
     """Check a query by itself: names, streams, components, and the type of every expression.
 
@@ -40,6 +42,8 @@ def check(
     try:
         loaded = load_query(query)
         with placed(loaded):
+            if no_python:
+                refuse_python(loaded.query)
             compilation = check_query(loaded.query)
     except InputError as error:
         if json:

@@ -48,6 +48,7 @@ def compile_(
     json: Annotated[
         bool, typer.Option("--json", help="print the plan as JSON instead of tables")
     ] = False,
+    no_python: terminal.NoPythonOption = False,
 ) -> None:
     """Compile a query for a vehicle: where each operator runs, by when, and what can be promised.
 
@@ -61,7 +62,7 @@ def compile_(
 
     Exit code: 0 every deadline is promised (or there is no vehicle), 1 one cannot be, 2 bad input.
     """
-    compiled = compile(query, vehicle, placement=placement, policy=policy)
+    compiled = compile(query, vehicle, placement=placement, policy=policy, python=not no_python)
     plan, plan_json = compiled.plan, compiled.to_json()
     for problem in compiled.unused_pins():
         terminal.write_problem(f"note: {problem}")

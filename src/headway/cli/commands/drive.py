@@ -22,7 +22,7 @@ from headway.drive.collision_warning import (
     load_collision_warning,
 )
 from headway.drive.trial import run_trial
-from headway.engine.run_folder import RunFolder, summary_text
+from headway.engine.run_folder import RunFolder, summary_text, unwritable
 from headway.errors import InputError
 from headway.report.replay.drive_replay import replay_of
 from headway.report.replay.replay_page import replay_page
@@ -133,7 +133,10 @@ def write_rows(folder: RunFolder, found: Sequence[Sequence[trial_results.Measure
         "latency.parquet": [row for one in every for row in one.latencies],
     }
     for name, rows in parts.items():
-        pq.write_table(trial_results.to_table(rows), folder.part(name))
+        try:
+            pq.write_table(trial_results.to_table(rows), folder.part(name))
+        except OSError as error:
+            raise unwritable(folder.folder / name, error) from None
 
 
 def replay_of_first(

@@ -166,9 +166,10 @@ def run_vehicle(
     *,
     force: bool,
     json: bool,
+    python: bool = True,
 ) -> None:
     """Runs, writes and shows; exit code 1 where a hard output missed a deadline."""
-    prepared = runnable_plan(query, vehicle, zero_cost=run.options.zero_cost)
+    prepared = runnable_plan(query, vehicle, zero_cost=run.options.zero_cost, python=python)
     with prepared.placing():
         run.make(prepared)  # what cannot be opened is found before anything is read
     contents = scan_recording(recording, prepared.plan.query.sources)
@@ -276,6 +277,7 @@ def run(
     ] = None,
     force: terminal.ForceOption = False,
     json: terminal.JsonOption = False,
+    no_python: terminal.NoPythonOption = False,
     mode: Annotated[
         SparkMode,
         typer.Option(help="Spark: all of a recording at once, or live"),
@@ -379,6 +381,7 @@ def run(
             output,
             force=force,
             json=json,
+            python=not no_python,
         )
         return
     refuse_strangers(context, VEHICLE_ONLY, "--engine vehicle")
@@ -397,4 +400,4 @@ def run(
         input_options=input_option or [],
         json=json,
     )
-    run_spark(on_spark, query, vehicle, input, output, force=force)
+    run_spark(on_spark, query, vehicle, input, output, force=force, python=not no_python)

@@ -17,7 +17,6 @@ from headway.cli.terminal import ExitCode, sentence, show, table, write, write_f
 from headway.compiler.read_plan import read_plan
 from headway.errors import FileError, GraphError, InputError, Place, Problem
 from headway.files.load_graphs import LoadedGraph, LoadedNetwork, load_graph, load_network
-from headway.files.yaml_tree import read_text
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.static_network import ProcessorNetwork
@@ -49,6 +48,7 @@ from headway.schedule.static.periodic import (
     has_periods,
     schedule_periodic,
 )
+from headway.yaml_tree import read_text
 
 # ---------------------------------------------------------------- what is given
 

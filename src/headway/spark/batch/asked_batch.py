@@ -27,14 +27,10 @@ from headway.spark.batch.lower_batch import Lowered, lower_batch
 from headway.spark.lowering.frames import POSITION_COLUMN, conformed
 from headway.spark.lowering.side_rows import KIND
 from headway.spark.session.spark_failures import translated
-from headway.spark.session.spark_session import local_session
+from headway.spark.session.spark_session import MEANT, local_session
 from headway.spark.side_files import in_order
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import SideCount, SparkRun
-
-MEANT = {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "UTC"}
-"""The settings that Headway's SQL is defined by. A session of the user's may have others: they are
-changed while a query is translated, which is when Spark looks at them, and while it is read out."""
 
 
 class AskedBatch:
@@ -99,6 +95,9 @@ class AskedBatch:
 
     @contextmanager
     def _meant(self) -> Iterator[None]:
+        """A session of the user's may have other settings than Headway's SQL is defined by: they
+        are changed while a query is translated, which is when Spark looks at them, and while it is
+        read out."""
         conf = self.session.conf
         before = {name: conf.get(name) for name in MEANT}
         for name, value in MEANT.items():

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 # ---------------------------------------------------------------- settings
 
+MEANT = {
+    # Headway's SQL is not ANSI: a division by zero or a bad cast is NULL, not the end.
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Spark would put the driver's environment and settings where a text says ${env:NAME}.
+    "spark.sql.variable.substitute": "false",
+    # A backslash in a literal is an escape, as the texts that are given to Spark use it.
+    "spark.sql.parser.escapedStringLiterals": "false",
+}
+"""The settings that Headway's SQL is defined by."""
 PARTITIONS = "spark.sql.shuffle.partitions"
 CHECKPOINTS = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAMING = (
@@ -192,9 +202,7 @@ def session_conf(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     """Headway's settings for ``master``, overridden by ``conf``."""
     quiet_log = f"-Dlog4j2.configurationFile={_LOG_FILE.as_uri()}"
     settings = {
-        # Headway's SQL is not ANSI: a division by zero or a bad cast is NULL, not the end.
-        "spark.sql.ansi.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
+        **MEANT,
         # Spark's own form has no zone, and other readers do not take it for UTC.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.ui.enabled": "false",
@@ -233,13 +241,14 @@ def _set_environment(*, local: bool) -> None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
-def check_packages() -> None:
-    """EnvironmentMissing when something that Spark needs is not installed."""
+def check_packages(otherwise: str = "") -> None:
+    """EnvironmentMissing when something that Spark needs is not installed; ``otherwise`` is what
+    can be done without it."""
     missing = [package for module, package in _NEEDED.items() if not _importable(module)]
     if missing:
         raise EnvironmentMissing(
             f"Running on Spark needs {', '.join(missing)}, not installed for {sys.executable}. "
-            f"Install them with: pip install 'headway[spark]'"
+            f"Install them with: pip install 'headway[spark]'{otherwise}"
         )
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import headway
 from headway.engine.nodes.executables import modules_of, user_modules
-from headway.errors import FileError, Place
+from headway.engine.run_folder import write_whole
 from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 
@@ -87,19 +87,14 @@ def prepare(
         PLAN: plan_to_json(plan).encode(),
         MAIN: _PROGRAM.encode(),
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            (folder / name).write_bytes(content)
-    except OSError as error:
-        raise FileError(f"cannot write here: {error.strerror}", place=Place(str(folder))) from None
+    files = write_whole(folder, contents)
     settings = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
     command = (
         "spark-submit", "--master", master, *settings,
         "--py-files", str(folder / ZIP), str(folder / MAIN),
         "run", str(folder / PLAN), "--engine", "spark", "--master", master, *options,
     )  # fmt: skip
-    return Submission(tuple(folder / name for name in contents), command, _needs())
+    return Submission(tuple(files), command, _needs())
 
 
 def _needs() -> tuple[str, ...]:

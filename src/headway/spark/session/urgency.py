@@ -17,7 +17,7 @@ from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND, format_duration
 from headway.spark.lowering.regions import ancestors, keeps_state
 from headway.spark.session.python_workers import modest_workers
-from headway.spark.session.spark_session import CHECKPOINTS, PARTITIONS
+from headway.spark.session.spark_session import CHECKPOINTS, MEANT, PARTITIONS
 
 # ---------------------------------------------------------------- the floor
 # Measured (docs/spark.md): a micro-batch that filters takes 50 to 180 ms end to end, one with
@@ -64,12 +64,7 @@ def refuse_below_floor(plan: Plan) -> None:
 
 
 POOL = "spark.scheduler.pool"
-_COPIED = (
-    "spark.sql.ansi.enabled",
-    "spark.sql.session.timeZone",
-    CHECKPOINTS,
-    PARTITIONS,
-)
+_COPIED = (*MEANT, CHECKPOINTS, PARTITIONS)
 HARD, SOFT = "hard", "soft"
 _FEW_FILES = {
     "spark.sql.files.minPartitionNum": "1",

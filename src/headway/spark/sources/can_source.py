@@ -40,6 +40,7 @@ from headway.errors import DataError, InputError, Problem
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Field, Schema
 from headway.sources import can_log
 from headway.sources.parquet_file import ARROW_TYPES
+from headway.sources.pointer_file import Pointer
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 from headway.spark.sources.checked_files import Quarantine, QuarantineEntry, entry_of
 
@@ -72,7 +73,7 @@ class CanOptions:
         folder, most = options.get("quarantine"), options.get("maxFilesPerTrigger")
         return cls(
             path=Path(options["path"]).absolute(),
-            mapping=can_log.mapping_of(data, Path.cwd() / "options"),
+            mapping=can_log.mapping_of(Pointer(Path.cwd() / "options", data)),
             quarantine=Quarantine(Path(folder).absolute()) if folder else None,
             label=options.get("label") or "can",
             logs_per_batch=_number("maxFilesPerTrigger", most) if most else None,

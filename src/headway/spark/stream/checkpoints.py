@@ -99,13 +99,26 @@ def _throw_away(checkpoint: Path, output: Path, run: str) -> None:
     if there is not None and there["run"] != run:
         raise _refused(checkpoint, "the checkpoint is of results elsewhere",
                        want="name the checkpoint of the results that are to go")  # fmt: skip
+    listed = files_of_run(output / SUMMARY)
+    if (output / SUMMARY).exists() and SUMMARY not in listed:
+        raise _refused(output / SUMMARY, "here lies something that no run of Headway wrote",
+                       want="move it away, or name another folder")  # fmt: skip
     try:
         if there is not None:
-            remove(checkpoint)
-        for name in (*files_of_run(output / SUMMARY), SUMMARY, MARK):
+            for group in [path for path in checkpoint.iterdir() if _is_of_spark(path)]:
+                remove(group)
+            remove(checkpoint / MARK)
+            if not any(checkpoint.iterdir()):
+                remove(checkpoint)
+        for name in (*listed, MARK):
             remove(output / name)
     except OSError as error:
         raise unwritable(output, error) from None
+
+
+def _is_of_spark(path: Path) -> bool:
+    """Whether it is the log of a streaming query, which Spark begins with these."""
+    return path.is_dir() and any((path / name).exists() for name in ("metadata", "offsets"))
 
 
 def _refuse_leftovers(checkpoint: Path, output: Path, written: dict[str, Any] | None) -> None:
