@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from headway.compiler.latency.job_flows import work_of
 from headway.compiler.latency.soft_room import is_soft, soft_rooms
+from headway.compiler.latency.verdict import graph_with_partners
 from headway.engine.kernel import Outlet
 from headway.engine.program import RunProgram, Unit
 from headway.model.graph import Graph
@@ -70,7 +71,7 @@ class PathTasks:
 
     def __init__(self, plan: Plan, program: RunProgram) -> None:
         self._program = program
-        self._graph = graph = program.graph
+        self._graph = graph = graph_with_partners(plan)
         sets = task_sets_of(plan)
         check_nodes(sets)
         self.facts: dict[str, list[TaskFacts]] = {}
@@ -145,7 +146,7 @@ class PathTasks:
         for name in unit.operators:
             operator = self._graph.operators[name]
             most = operator.most_results(entry)
-            if operator.partner_limit is not None and most == 0:
+            if not operator.has_bound or (operator.partner_limit is not None and most == 0):
                 bounded = False
             results *= max(1, most)
             entry = name
