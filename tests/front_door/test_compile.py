@@ -47,7 +47,7 @@ def test_what_a_compiled_query_says() -> None:
     assert [promise.bound for promise in kept.promises] == [1_070_000]
     assert repr(kept) == (
         "<CompiledQuery hello on one_node: "
-        "✓ The deadline holds for every input within the declared rates.>"
+        "✓ The deadline holds for every run within the declared rates, delays and costs.>"
     )
     assert not hw.compile(STUDY / "query.yaml", STUDY / "vehicle.yaml").safe
 

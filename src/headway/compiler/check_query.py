@@ -180,11 +180,14 @@ def _operator_problems(operator: Operator, *, timed: bool) -> Iterator[Problem]:
         yield Problem(
             "a selectivity must be 0 or more", at="selectivity", got=str(operator.selectivity)
         )
-    if operator.most_outputs < operator.selectivity:
+    most = operator.most_outputs
+    if most is None and operator.has_bound and not operator.makes_pairs:
+        most = 1
+    if most is not None and most < operator.selectivity:
         yield Problem(
             "the most outputs of one input are below the mean",
             at="most_outputs",
-            got=f"{operator.most_outputs} with a selectivity of {operator.selectivity}",
+            got=f"{most} with a selectivity of {operator.selectivity}",
             want="raise most_outputs or lower selectivity",
         )
     yield from operator.problems()

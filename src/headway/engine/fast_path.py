@@ -103,6 +103,8 @@ class Lane(NamedTuple):
 
     source: str
     ingest: Ingest
+    arrived: Callable[[int], None] | None
+    """holds the times against the declared rate"""
     entrance: Outlet
     unit: Unit
     port: str
@@ -144,6 +146,7 @@ class FastPath:
         return Lane(
             source,
             ingest,
+            None if ingest.watch is None else ingest.watch.arrived,
             entrance,
             unit,
             port,
@@ -158,11 +161,13 @@ class FastPath:
     def arrive(self, lane: Lane, row: Any) -> None:
         """From a source into its only train: run at once if the node is idle and stays
         undisturbed, else queue."""
-        source, ingest, entrance, unit, port, group, place, whole, run, leaving, most = lane
+        source, ingest, arrived, entrance, unit, port, group, place, whole, run, exit, most = lane
         time, kernel = self._time, self._kernel
         if not ingest.fits(row):
             kernel.arrive(source, row)
             return
+        if arrived is not None:
+            arrived(kernel.now)
         kernel.roots = root = kernel.roots + 1
         entrance.passed += 1
         timestamp = row[0]
@@ -196,7 +201,7 @@ class FastPath:
             kernel.number = number = kernel.number + 1
             kernel.record((RUN, start, end, unit.node, place, unit.name, number, 0, ran))
         if row is not None:
-            kernel.pass_on(leaving, row, root, late)
+            kernel.pass_on(exit, row, root, late)
         elif whole.side:
             kernel.take_side(whole.take_side())
 
@@ -212,13 +217,15 @@ class FastPath:
         if not lane.group.free:
             until = events[0][0] - 1 if events else NEVER
         taken = [row]
-        append = taken.append
+        append, arrived = taken.append, lane.arrived
         source, following = time.arrivals, time.arrival
         while following is not None and following[1] == name and following[0] <= until:
             row = following[2]
             if not fits(row) or mark(row[0]):
                 break  # by the long way: not of the right form, or late
             append(row)
+            if arrived is not None:
+                arrived(following[0])
             following = next(source, None)
         time.arrival = following
         time.next_arrival = NEVER if following is None else following[0]

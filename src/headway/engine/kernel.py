@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from heapq import heappush
 from typing import Any, Protocol
 
+from headway.engine.declared_limits import Beyond, RateWatch, declared_results, rate_text
 from headway.engine.ingest import Ingest
 from headway.engine.jobs import (
     ARRIVAL,
@@ -97,7 +98,7 @@ class Kernel:
     ``eager`` looks whether windows can close every time that time moves. ``clock``, where time
     passes by itself, is read when a tuple is handed to an output. ``on_time_moved`` is called
     instead of closing windows at once, and ``source_marks`` tells how far the sources' time has
-    come.
+    come. ``watched`` counts what comes beyond the declared rates.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class Kernel:
         clock: Callable[[], int] | None = None,
         on_time_moved: Callable[[], None] | None = None,
         source_marks: SourceMarks | None = None,
+        watched: bool = True,
     ) -> None:
         self.now = 0
         self.program = program
@@ -144,6 +146,9 @@ class Kernel:
         self.produced = dict.fromkeys((*graph.sources, *graph.operators), 0)
         """results passed on inside a train; those that left it are counted by the outlets"""
         self.ingests = {name: Ingest(source) for name, source in graph.sources.items()}
+        for name, source in graph.sources.items():
+            if watched and source.rate is not None:
+                self.ingests[name].watch = RateWatch(source.rate)
         self._lay_outlets(plan, sinks)
         self.watermarks = Watermarks(
             program, self.ingests, self.emit_windows, source_marks=source_marks, eager=eager
@@ -189,6 +194,8 @@ class Kernel:
     def arrive(self, name: str, row: Any) -> None:
         """A tuple reaches a source."""
         ingest = self.ingests[name]
+        if ingest.watch is not None:
+            ingest.watch.arrived(self.now)
         shedder = ingest.shedder
         if shedder is None and ingest.fits(row):  # nearly always
             self.enter(name, row, ingest.mark(row[0]))
@@ -485,6 +492,21 @@ class Kernel:
             self._on_drop(one, self.now)
 
     # ---------------------------------------------------------------- what came of it
+
+    def exceeded(self) -> tuple[Beyond, ...]:
+        """Who went beyond what the query declares, and by how much."""
+        graph = self.program.graph
+        found = [
+            Beyond(name, f"rate: {rate_text(watch.rate)}", watch.beyond)
+            for name, ingest in self.ingests.items()
+            if (watch := ingest.watch) is not None and watch.beyond
+        ]
+        found += [
+            Beyond(name, declared_results(graph.operators[name]), operator.beyond)
+            for name, operator in self.program.stateful.items()
+            if operator.beyond
+        ]
+        return tuple(found)
 
     def passed(self) -> dict[str, int]:
         """How many tuples each source let in and each train put out, by stream."""

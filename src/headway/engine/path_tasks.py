@@ -20,11 +20,13 @@ from dataclasses import dataclass
 
 from headway.compiler.latency.job_flows import work_of
 from headway.compiler.latency.soft_room import is_soft, soft_rooms
+from headway.compiler.latency.verdict import graph_with_partners
+from headway.engine.declared_limits import rate_text
 from headway.engine.kernel import Outlet
 from headway.engine.program import RunProgram, Unit
 from headway.model.graph import Graph
 from headway.model.plan import Plan
-from headway.model.quantities import ArrivalCurve, Rate, format_duration
+from headway.model.quantities import ArrivalCurve
 from headway.model.query import Criticality
 from headway.model.taskset import FULL, TaskKind
 from headway.schedule.online.reservation import TaskFacts
@@ -70,7 +72,7 @@ class PathTasks:
 
     def __init__(self, plan: Plan, program: RunProgram) -> None:
         self._program = program
-        self._graph = graph = program.graph
+        self._graph = graph = graph_with_partners(plan)
         sets = task_sets_of(plan)
         check_nodes(sets)
         self.facts: dict[str, list[TaskFacts]] = {}
@@ -145,7 +147,7 @@ class PathTasks:
         for name in unit.operators:
             operator = self._graph.operators[name]
             most = operator.most_results(entry)
-            if operator.partner_limit is not None and most == 0:
+            if not operator.has_bound or (operator.partner_limit is not None and most == 0):
                 bounded = False
             results *= max(1, most)
             entry = name
@@ -205,7 +207,7 @@ class Entrance:
             for name, sink in zip(wire.output_names, wire.outputs, strict=True)
             if graph.outputs[name].criticality is Criticality.SOFT
         ]
-        self.reason = f"beyond the declared rate ({_words(curve.sustained)}) of a hard path"
+        self.reason = f"beyond the declared rate ({rate_text(curve.sustained)}) of a hard path"
 
 
 def _soft_and_here(unit: Unit, graph: Graph, program: RunProgram) -> bool:
@@ -219,7 +221,3 @@ def _soft_and_here(unit: Unit, graph: Graph, program: RunProgram) -> bool:
         reached |= new
         pending += new
     return all(node_of[name] == unit.node for name in reached)
-
-
-def _words(rate: Rate) -> str:
-    return f"{rate.count} per {format_duration(rate.period)}"

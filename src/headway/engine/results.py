@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from headway.engine.declared_limits import Beyond, added_up
 from headway.engine.kernel import Kernel
 from headway.engine.operators.operator_base import DropKind, Dropped
 from headway.engine.trace import Trace
@@ -23,6 +24,7 @@ COUNTS = (
     "rejected",
     "failed",
     "refused",
+    "beyond",
     "decisions",
     "preemptions",
     "timeouts",
@@ -145,10 +147,14 @@ class RunSummary:
     failed: int
     refused: int
     """jobs of hard paths that a policy did not admit: each is a miss (ROP-EDF section 4)"""
+    beyond: int
+    """tuples and results beyond what the query declares: no promise covers such a run"""
     decisions: int
     preemptions: int
     timeouts: int
     end: int
+    exceeded: tuple[Beyond, ...] = ()
+    """where ``beyond`` comes from"""
 
     @property
     def miss_ratio(self) -> float:
@@ -187,6 +193,7 @@ class RunResult:
 
     def summary(self) -> RunSummary:
         kernel = self.kernel
+        exceeded = kernel.exceeded()
         return RunSummary(
             outputs=tuple(record.summary() for record in self.outputs.values()),
             arrived=kernel.arrived,
@@ -195,10 +202,12 @@ class RunResult:
             rejected=self.side.count(DropKind.REJECTED),
             failed=self.side.count(DropKind.FAILED),
             refused=kernel.refused,
+            beyond=sum(one.count for one in exceeded),
             decisions=kernel.decisions,
             preemptions=kernel.preemptions,
             timeouts=kernel.timeouts,
             end=kernel.now,
+            exceeded=exceeded,
         )
 
 
@@ -237,6 +246,7 @@ class Totals:
                 for name, kind in self._kinds.items()
             ),
             end=max((summary.end for summary in summaries), default=0),
+            exceeded=added_up(one for summary in summaries for one in summary.exceeded),
             **{name: sum(getattr(s, name) for s in summaries) for name in COUNTS},
         )
 
@@ -249,6 +259,7 @@ class Totals:
 def summary_data(summary: RunSummary) -> dict[str, Any]:
     """A summary as JSON-able data; times in nanoseconds say so in their names."""
     data: dict[str, Any] = {name: getattr(summary, name) for name in COUNTS}
+    data["exceeded"] = [asdict(one) for one in summary.exceeded]
     data["end_ns"] = summary.end
     data["miss_ratio"] = summary.miss_ratio
     data["outputs"] = [output_data(output) for output in summary.outputs]

@@ -56,6 +56,7 @@ class Stepwise:
             },
             on_drop=lambda dropped, now: self.dropped.append((now, dropped)),
             trace=Trace(kept=False),
+            watched=False,  # the times are those of a recording or a stream, not of a vehicle
         )
         self.now = -NEVER  # recordings may begin before 1970
         self._unit_of = {unit.head.name: unit for unit in self._program.units}

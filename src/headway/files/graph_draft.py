@@ -21,8 +21,15 @@ from headway.model.taskgraph import Edge, GraphTask, TaskGraph, check_task_graph
 # ---------------------------------------------- words of plain text, for the formats of other tools
 
 
+LARGEST = 1e12
+"""No time, volume or speed is beyond it, in a file of whatever format: sums stay exact to a
+thousandth, and people can read them."""
 LONGEST_NAME = 120
 _WORD = re.compile(r"[{}]|[^\s{}]+")
+
+
+def amount_form(largest: float) -> str:
+    return f"write a number from 0 to {largest:g}, in a larger unit if need be"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,8 @@ class Word:
             value = math.nan
         if "_" in self.text or not math.isfinite(value) or value < 0:
             raise self.refusal(f"not {what}", "write a number of at least 0")
+        if value > LARGEST:
+            raise self.refusal(f"too large for {what}", amount_form(LARGEST))
         return value
 
     def refusal(self, what: str, want: str) -> FileError:
@@ -144,9 +153,6 @@ def _keep(first: Place) -> str:
 
 
 # ---------------------------------------------------------------- kinds of values
-
-
-LARGEST = 1e12
 
 
 def _check(text: str) -> str:

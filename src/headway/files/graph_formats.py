@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from headway.errors import FileError, Place, Problem
-from headway.files.graph_draft import Draft, Word, checked_name, lines_of_words
+from headway.files.graph_draft import (
+    LARGEST,
+    Draft,
+    Word,
+    amount_form,
+    checked_name,
+    lines_of_words,
+)
 from headway.model.taskgraph import Edge, GraphTask
 from headway.yaml_tree import Document, Mapping, Node, Scalar, Sequence, parse_yaml
 
@@ -286,6 +293,10 @@ class _TgffParser:
 MEGABYTE = 1_000_000.0
 _RUNTIMES = ("runtimeInSeconds", "runtime")
 _SIZES = ("sizeInBytes", "size")
+_RUN_TIME_WANTED = (
+    "give its 'runtimeInSeconds' in 'execution' of the workflow; a schedule of a workflow that was "
+    "only specified says nothing"
+)
 
 
 def read_wfcommons(text: str, file: str, *, bytes_per_unit: float = MEGABYTE) -> Draft:
@@ -303,7 +314,9 @@ def read_wfcommons(text: str, file: str, *, bytes_per_unit: float = MEGABYTE) ->
     for task in tasks:
         name = reader.identity(task)
         work = reader.number(task, _RUNTIMES)
-        work = times.get(name, 0.0) if work is None else work
+        work = times.get(name) if work is None else work
+        if work is None:
+            reader.refuse(f"the task '{name[:60]}' has no running time", task, _RUN_TIME_WANTED)
         draft.add_task(GraphTask(name=name, work=work), reader.document.place(task.start))
         reads[name], writes[name] = reader.task_files(task, sizes)
     for task in tasks:
@@ -323,8 +336,10 @@ class _WorkflowReader:
     def __init__(self, document: Document) -> None:
         self.document = document
 
-    def refuse(self, what: str, node: Node, want: str = "write a WfCommons instance") -> NoReturn:
-        raise FileError(Problem(what, place=self.document.place(node.start), want=want))
+    def refuse(
+        self, what: str, node: Node, want: str = "write a WfCommons instance", got: str = ""
+    ) -> NoReturn:
+        raise FileError(Problem(what, place=self.document.place(node.start), got=got, want=want))
 
     def mapping(self, parent: Mapping, key: str) -> Mapping:
         found = parent.entries.get(key)
@@ -361,6 +376,10 @@ class _WorkflowReader:
         value = found.value if isinstance(found, Scalar) else None
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             self.refuse("not a number of at least 0", found)
+        largest = LARGEST * MEGABYTE if keys is _SIZES else LARGEST
+        if value > largest:
+            got = found.text[:60] if isinstance(found, Scalar) else ""
+            self.refuse("too large a number", found, amount_form(largest), got)
         return float(value)
 
     def runtimes(self, workflow: Mapping) -> dict[str, float]:
@@ -369,8 +388,9 @@ class _WorkflowReader:
         if not isinstance(execution, Mapping):
             return {}
         return {
-            self.identity(task): self.number(task, _RUNTIMES) or 0.0
+            self.identity(task): time
             for task in self.items(execution, "tasks")
+            if (time := self.number(task, _RUNTIMES)) is not None
         }
 
     def file_sizes(self, specification: Mapping) -> dict[str, float]:

@@ -88,7 +88,7 @@ class CommonFields(TypedDict):
     name: str
     cost: Cost | None
     selectivity: float
-    most_outputs: int
+    most_outputs: int | None
     timeout: int | None
 
 
@@ -102,8 +102,10 @@ class OperatorForm(StepForm):
     selectivity: Annotated[float, Field(ge=0)] = Field(
         default=1.0, description="outputs per input in the long run, used for loads"
     )
-    most_outputs: Count = Field(
-        default=1, description="the most outputs one input can cause, used for promises"
+    most_outputs: Count | None = Field(
+        default=None,
+        description="the most outputs one input can cause, used for promises; needed of a class "
+        "of the user whose results are worked on",
     )
     timeout: Duration | None = Field(
         default=None,
@@ -139,7 +141,7 @@ def common_plain(operator: OperatorBase) -> dict[str, Any]:
         result["cost"] = cost_plain(operator.cost)
     if operator.selectivity != 1.0:
         result["selectivity"] = operator.selectivity
-    if operator.most_outputs != 1:
+    if operator.most_outputs is not None:
         result["most_outputs"] = operator.most_outputs
     if operator.timeout is not None:
         result["timeout"] = format_duration(operator.timeout)
@@ -296,7 +298,8 @@ class JoinForm(OperatorForm):
     )
     partners: Annotated[dict[Name, Count], Field(min_length=1, max_length=1)] | None = Field(
         default=None,
-        description="the most partners a tuple of that side finds, such as {radar: 1}",
+        description="the most partners a tuple of that side finds, such as {radar: 1}; without "
+        "it, as many as the other side's rate and 'within' allow",
     )
 
     def to_model(self, name: str, schemas: Schemas, at: str) -> Join:

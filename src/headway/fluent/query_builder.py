@@ -60,7 +60,7 @@ def common(name: str, at: str, options: OperatorOptions) -> CommonFields:
         name=name,
         cost=to_cost(options["cost"], f"{at}.cost") if "cost" in options else None,
         selectivity=float(options.get("selectivity", 1.0)),
-        most_outputs=options.get("most_outputs", 1),
+        most_outputs=options.get("most_outputs"),
         timeout=to_time(options["timeout"], f"{at}.timeout") if "timeout" in options else None,
     )
 

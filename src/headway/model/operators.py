@@ -9,7 +9,7 @@ not heard of takes part; :mod:`headway.model.operator_kinds` says who implements
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -57,6 +57,9 @@ class Traits:
     """Results go out when time has come far enough, with no tuple of their own: a window closes."""
     order_matters: bool = False
     """Which results there are depends on the order of arrival, not on tuples and marks alone."""
+    any_number: bool = False
+    """How many results come of a tuple is for a class of the user to say: where ``most_outputs``
+    is not declared, nothing bounds them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +67,15 @@ class OperatorBase:
     """The common part of all operators. An operator's output stream carries the operator's name.
 
     ``selectivity`` is the long-run mean of outputs per input, used for loads; ``most_outputs`` is
-    the most a single input can cause, used for promises. A ``timeout`` (nanoseconds) bounds how
-    long an operator with several inputs waits for the others once one is there."""
+    the most a single input can cause, used for promises and looked at as the query runs; None
+    where it follows from what the operator is, or is not known. A ``timeout`` (nanoseconds) bounds
+    how long an operator with several inputs waits for the others once one is there."""
 
     name: StreamName
     inputs: tuple[Input, ...]
     cost: Cost | None = None
     selectivity: float = 1.0
-    most_outputs: int = 1
+    most_outputs: int | None = None
     timeout: int | None = None
 
     traits: ClassVar[Traits] = Traits()
@@ -125,9 +129,31 @@ class OperatorBase:
         inputs'."""
         return None
 
+    @property
+    def makes_pairs(self) -> bool:
+        """Whether results are pairs, of which one tuple can have many."""
+        return False
+
+    @property
+    def partners_apart(self) -> int | None:
+        """Where results are pairs and nothing is declared of their number: how far apart in sensing
+        time two partners of one tuple can lie (nanoseconds). So many come of it as the other
+        side's rate allows in that time."""
+        return None
+
+    def with_partners(self, port: str, most: int) -> OperatorBase:
+        """The same with a :attr:`partner_limit`, where :attr:`partners_apart` asks for one."""
+        raise NotImplementedError(f"{self.kind} makes no pairs")
+
+    @property
+    def has_bound(self) -> bool:
+        """Whether a bound on its results is declared, or follows from what it is."""
+        return self.most_outputs is not None or not self.traits.any_number
+
     def most_results(self, stream: str) -> int:
-        """Results charged to one tuple of an input stream: at most so many come of it."""
-        return self.most_outputs * self.windows_per_tuple
+        """Results charged to one tuple of an input stream: at most so many come of it, if it
+        :attr:`has_bound`."""
+        return (self.most_outputs or 1) * self.windows_per_tuple
 
     def problems(self) -> Iterator[Problem]:
         """What is wrong with its settings, whatever the schemas of its inputs; told from its own
@@ -190,7 +216,8 @@ class Join(OperatorBase):
     ``where`` narrows further; expressions name columns by port: ``radar.x + own.x``. Without
     ``columns`` all columns of both sides go out. ``partners`` (port, n) declares that a tuple of
     that port finds at most n partners: so many pairs come of it in all, whichever side comes
-    last."""
+    last. Where neither it nor ``most_outputs`` is declared, all tuples of the other side that can
+    lie within reach count as partners, whatever their keys."""
 
     within: int
     keys: tuple[tuple[Name, Name], ...] = ()
@@ -219,12 +246,24 @@ class Join(OperatorBase):
     def partner_limit(self) -> tuple[str, int] | None:
         return self.partners
 
+    @property
+    def makes_pairs(self) -> bool:
+        return True
+
+    @property
+    def partners_apart(self) -> int | None:
+        declared = self.partners is not None or self.most_outputs is not None
+        return None if declared else 2 * self.within
+
+    def with_partners(self, port: str, most: int) -> OperatorBase:
+        return replace(self, partners=(port, most))
+
     def most_results(self, stream: str) -> int:
         """Pairs are charged to the port whose partners are limited, if one is; a timeout can add
         a tuple that goes out alone."""
         alone = 1 if self.timeout is not None else 0
         if self.partners is None:
-            return self.most_outputs + alone
+            return (self.most_outputs or 1) + alone
         port, most = self.partners
         return alone + sum(most for i in self.inputs if i.stream == stream and i.port == port)
 
@@ -322,7 +361,7 @@ class UserDefined(OperatorBase):
     kind: Literal["udo"] = "udo"
     windows: ClassVar[Mapping[str, WindowSetting]] = {}
 
-    traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True)
+    traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True, any_number=True)
 
     @property
     def gathering(self) -> Gather | None:
@@ -354,7 +393,7 @@ class Fusion(OperatorBase):
     parameters: tuple[tuple[Name, Parameter], ...] = ()
     kind: Literal["fusion"] = "fusion"
 
-    traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True)
+    traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True, any_number=True)
 
     @property
     def gathering(self) -> Gather | None:

@@ -15,7 +15,10 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "static_distribution"
 YAML = [path.read_text() for path in sorted(EXAMPLE.glob("*.yaml"))]
 TGFF = "@TASK_GRAPH 0 {\nPERIOD 9\nTASK a TYPE 0\nTASK b TYPE 1\nARC x FROM a TO b TYPE 0\n}\n"
 STG = "2\n0 0 0\n1 3 1 0 0\n2 4 1 1 9\n3 0 1 2 0\n"
-FLOW = '{"workflow": {"tasks": [{"id": "a", "runtime": 1, "children": ["b"]}, {"id": "b"}]}}'
+FLOW = (
+    '{"workflow": {"tasks": [{"id": "a", "runtime": 1, "children": ["b"]},'
+    ' {"id": "b", "runtime": 2}]}}'
+)
 SEEDS = [(text, "f.yaml") for text in YAML] + [(TGFF, "f.tgff"), (STG, "f.stg"), (FLOW, "f.json")]
 fuzz = examples(300)
 pieces = st.text(max_size=6) | st.sampled_from(

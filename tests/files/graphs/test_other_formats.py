@@ -118,7 +118,9 @@ WORKFLOW = {
             ],
             "files": [{"id": "f", "sizeInBytes": 3_000_000}],
         },
-        "execution": {"tasks": [{"id": "a", "runtimeInSeconds": 2.5}]},
+        "execution": {
+            "tasks": [{"id": "a", "runtimeInSeconds": 2.5}, {"id": "b", "runtimeInSeconds": 0}]
+        },
     },
 }
 OLD_WORKFLOW = {
@@ -131,7 +133,11 @@ OLD_WORKFLOW = {
                 "files": [{"link": "output", "name": "f", "size": 3_000_000}],
                 "children": ["b"],
             },
-            {"name": "b", "files": [{"link": "input", "name": "f", "size": 3_000_000}]},
+            {
+                "name": "b",
+                "runtime": 0,
+                "files": [{"link": "input", "name": "f", "size": 3_000_000}],
+            },
         ]
     },
 }
@@ -176,6 +182,51 @@ def test_wfcommons(workflow: dict[str, object], indent: int | str | None) -> Non
             "a.json",
             "a.json:1:48: not a number of at least 0",
         ),
+        (
+            '{"workflow": {"tasks": [{"id": "a", "runtime": .nan}]}}',
+            "a.json",
+            "a.json:1:48: the number is not finite; got .nan",
+        ),
+        (
+            '{"workflow": {"tasks": [{"id": "a", "runtime": 1e300}]}}',
+            "a.json",
+            "a.json:1:48: too large a number; got 1e300; write a number from 0 to 1e+12",
+        ),
+        (
+            '{"workflow": {"tasks": [{"id": "a", "runtime": 1, "files":'
+            ' [{"id": "f", "size": 1e19}]}]}}',
+            "a.json",
+            "a.json:1:81: too large a number; got 1e19; write a number from 0 to 1e+18",
+        ),
+        ("1\n1 1e300 0\n", "a.stg", "a.stg:2:3: too large for a processing time; got '1e300'"),
+        (
+            "@TASK_GRAPH 0 {\nPERIOD 1e300\nTASK a TYPE 0\n}",
+            "a.tgff",
+            "a.tgff:2:8: too large for a period; got '1e300'",
+        ),
+        (
+            '{"workflow": {"specification": {"tasks": [{"id": "a"}]}}}',
+            "a.json",
+            "a.json:1:43: the task 'a' has no running time; give its 'runtimeInSeconds' in"
+            " 'execution' of the workflow",
+        ),
+        (
+            '{"workflow": {"specification": {"tasks": [{"id": "a"}]}, "execution":'
+            ' {"tasks": [{"id": "a"}]}}}',
+            "a.json",
+            "a.json:1:43: the task 'a' has no running time",
+        ),
+        (
+            '{"workflow": {"tasks": [{"id": "a"}]',
+            "a.json",
+            "a.json:1:37: not JSON: expecting ',' delimiter; see json.org for the form",
+        ),
+        (
+            '{"graph": "g",\n "tasks": {"a": "\x01"}}',
+            "a.json",
+            "a.json:2:18: not JSON: invalid control character at; see json.org for the form",
+        ),
+        ('{"graph": [', "a.yaml", "a.yaml:1:12: not YAML: "),
     ],
 )
 def test_what_is_not_of_the_form(text: str, name: str, message: str) -> None:
@@ -190,4 +241,6 @@ def test_what_is_of_the_form_but_no_graph() -> None:
     with pytest.raises(CycleError, match=r"s\.stg:3:7: edges: tasks wait"):
         parse_graph("2\n1 1 1 2\n2 1 1 1\n", "s.stg")
     with pytest.raises(UnknownTaskError, match=r"w\.json:1:\d+: edges\.a->x: unknown task"):
-        parse_graph('{"workflow": {"tasks": [{"id": "a", "children": ["x"]}]}}', "w.json")
+        parse_graph(
+            '{"workflow": {"tasks": [{"id": "a", "runtime": 1, "children": ["x"]}]}}', "w.json"
+        )

@@ -3,15 +3,24 @@
 Everything is told in terms of the sources' arrivals. For a stream and a source: ``count`` tuples at
 most per arrival, with timestamps at most ``back`` before the arrival (joins, windows and gathering
 take the oldest timestamp among their inputs).
+
+A join of which no number of partners is declared gets the largest that can be: a tuple's partners
+lie within ``2 * within`` of sensing time, so what caused them arrived at the sources of the other
+side in an interval longer by ``back``, and their arrival curves say how many that were. (Keys can
+only lower it. How long the engine keeps tuples does not matter: it pairs by sensing time.) Each
+pair has one tuple of either side, so all pairs can be counted to the tuples of one side; it is the
+one with which they are fewer in the long run.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from headway.model.graph import Graph
 from headway.model.operators import Operator
 from headway.model.plan import Task
+from headway.model.quantities import ArrivalCurve
 from headway.model.vehicle import Node
 
 MOST_TUPLES = 2**60
@@ -41,11 +50,58 @@ def back_after(operator: Operator, back: int, age: int) -> int:
     return back + operator.looks_back
 
 
-def flows_of(graph: Graph, ages: dict[str, int]) -> Flows:
-    """The flows of all streams, given each operator's input age."""
+Curves = Mapping[str, ArrivalCurve]
+"""source -> what may come of it"""
+
+
+@dataclass(slots=True)
+class DerivedPartners:
+    """Limits on the partners of joins that declare none, for the flows of one moment."""
+
+    curves: Curves
+    limits: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """join -> (port, most): once the port is chosen it stays, so that limits only grow"""
+
+    def limited(self, operator: Operator, flows: Flows) -> Operator:
+        """The operator with its limit, if it needs one."""
+        apart = operator.partners_apart
+        if apart is None:
+            return operator
+        others = dict(zip(operator.inputs, reversed(operator.inputs), strict=True))
+        most = {one.port: self._within(flows[other.stream], apart) for one, other in others.items()}
+        if operator.name in self.limits:
+            port = self.limits[operator.name][0]
+        else:
+            pairs = {
+                one.port: self._per_second(flows[one.stream]) * most[one.port] for one in others
+            }
+            port = min(pairs, key=lambda name: pairs[name])
+        self.limits[operator.name] = (port, most[port])
+        return operator.with_partners(port, most[port])
+
+    def _within(self, flow: Mapping[str, Flow], length: int) -> int:
+        """Most tuples of a stream with sensing times in a closed interval of that length."""
+        found = sum(
+            one.count * self.curves[source].in_interval(length + one.back)
+            for source, one in flow.items()
+        )
+        return max(1, min(found, MOST_TUPLES))
+
+    def _per_second(self, flow: Mapping[str, Flow]) -> float:
+        return sum(
+            self.curves[source].sustained.per_second * one.count for source, one in flow.items()
+        )
+
+
+def flows_of(
+    graph: Graph, ages: dict[str, int], partners: DerivedPartners
+) -> tuple[Flows, dict[str, Operator]]:
+    """The flows of all streams, given each operator's input age; and the operators, with limits on
+    their partners."""
     flows: Flows = {name: {name: Flow(1, source.age)} for name, source in graph.sources.items()}
+    operators: dict[str, Operator] = {}
     for name in graph.order:
-        operator = graph.operators[name]
+        operator = operators[name] = partners.limited(graph.operators[name], flows)
         merged: dict[str, Flow] = {}
         for stream in operator.streams:
             most = operator.most_results(stream)
@@ -55,7 +111,31 @@ def flows_of(graph: Graph, ages: dict[str, int]) -> Flows:
                 count = min(known.count + flow.count * most, MOST_TUPLES)
                 merged[source] = Flow(count, max(known.back, back))
         flows[name] = merged
-    return flows
+    return flows, operators
+
+
+# ------------------------------------------------------------ streams of which nothing is known
+
+
+def boundless(graph: Graph) -> dict[str, str]:
+    """Stream -> the operator before it of which nobody says how many results it gives."""
+    found: dict[str, str] = {}
+    for name in graph.order:
+        operator = graph.operators[name]
+        before = [found[stream] for stream in operator.streams if stream in found]
+        if not operator.has_bound:
+            found[name] = name
+        elif before:
+            found[name] = before[0]
+    return found
+
+
+def why_boundless(operator: str) -> str:
+    """What to say of such an operator."""
+    return f"how many results one tuple can have in {operator} is not known: declare 'most_outputs'"
+
+
+# ------------------------------------------------------------ work
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,18 @@ more than when the window was due.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.compiler.latency.blocking import Sections
 from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness, most
-from headway.compiler.latency.job_flows import back_after, flows_of, work_of
+from headway.compiler.latency.job_flows import (
+    DerivedPartners,
+    back_after,
+    boundless,
+    flows_of,
+    why_boundless,
+    work_of,
+)
 from headway.compiler.latency.media import media_responses, messages_of
 from headway.compiler.latency.tuple_ages import Lags, source_lag, why_no_lag
 from headway.compiler.trains import waits
@@ -58,7 +65,7 @@ class Analysis(Sections):
         for _ in range(MOST_ROUNDS):
             before = (dict(self.latency), dict(self.accepted), self.responses)
             self._lags = Lags(self)
-            self.flows = flows_of(self.compilation.graph, self._operator_ages())
+            self._find_flows(self._operator_ages())
             self.responses = media_responses(self._messages, self, self.responses, self.reasons)
             self._find_entries()
             self._find_cascades()
@@ -72,12 +79,19 @@ class Analysis(Sections):
 
     def _prepare(self) -> None:
         compilation = self.compilation
-        nodes = self._nodes = {node.name: node for node in compilation.vehicle.nodes}
+        self._nodes = {node.name: node for node in compilation.vehicle.nodes}
+        for source in compilation.graph.sources.values():
+            if source.arrivals is not None:
+                self.curves[source.name] = source.arrivals
+        self._partners = DerivedPartners(self.curves)
+        self.boundless = boundless(compilation.graph)
+        self._declared = compilation.graph
+        self._find_flows({})
+        compilation = self.compilation
         for task in compilation.tasks:
             self.latency[task.name] = self.accepted[task.name] = 0
+            self._find_works(task)
             for entry in task.entries:
-                work = work_of(task, entry, compilation.graph, nodes[task.node])
-                self._works[task.name, entry] = work
                 self._tasks_after.setdefault((entry, task.node), []).append(task)
             for join in self._limited(task):
                 self._tasks_with.setdefault(join.name, []).append(task)
@@ -86,9 +100,29 @@ class Analysis(Sections):
         self._crossing_of = {(c.stream, c.receiver): c for c in compilation.crossings}
         media = architecture_of(compilation.vehicle).media
         self._messages = messages_of(compilation.crossings, media)
-        for source in compilation.graph.sources.values():
-            if source.arrivals is not None:
-                self.curves[source.name] = source.arrivals
+
+    def _find_flows(self, ages: dict[str, int]) -> None:
+        """The flows, with what partners of joins follow from them."""
+        before = dict(self._partners.limits)
+        self.flows, operators = flows_of(self._declared, ages, self._partners)
+        changed = {
+            name for name, limit in self._partners.limits.items() if before.get(name) != limit
+        }
+        if not changed:
+            return
+        ordered = {name: operators[name] for name in self._declared.operators}
+        self.compilation = replace(
+            self.compilation, graph=replace(self._declared, operators=ordered)
+        )
+        for task in self.compilation.tasks:
+            if before and not changed.isdisjoint(task.operators):
+                self._find_works(task)
+
+    def _find_works(self, task: Task) -> None:
+        for entry in task.entries:
+            self._works[task.name, entry] = work_of(
+                task, entry, self.compilation.graph, self._nodes[task.node]
+            )
 
     def _operator_ages(self) -> dict[str, int]:
         """Input ages of the operators that head a task (only these gather)."""
@@ -170,6 +204,10 @@ class Analysis(Sections):
     def _add_demands(self, task: Task, demands: list[Demand], pending: list[Demand]) -> str:
         """Adds the work the task can ask for; returns why it cannot be bounded, if so."""
         graph = self.compilation.graph
+        blamed = [self.boundless[name] for name in task.entries if name in self.boundless]
+        blamed += [name for name in task.operators[:-1] if not graph.operators[name].has_bound]
+        if blamed:
+            return why_boundless(blamed[0])
         head = graph.operators[task.operators[0]]
         age, partner_age = self.input_age(task), self._partner_age(task)
         due, held = self.release_age(task), self._held_age(task)

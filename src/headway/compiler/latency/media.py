@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headway.compiler.latency.demand import Demand, busy_period
-from headway.compiler.latency.job_flows import Flows
+from headway.compiler.latency.job_flows import Flows, why_boundless
 from headway.model.plan import Crossing, HopKind
 from headway.model.quantities import ArrivalCurve
 from headway.model.vehicle import Bus, Link, frame_times
@@ -26,6 +26,8 @@ class StreamAges(Protocol):
     def flows(self) -> Flows: ...
     @property
     def curves(self) -> dict[str, ArrivalCurve]: ...
+    @property
+    def boundless(self) -> dict[str, str]: ...
     def age_sent(self, stream: str) -> int | None: ...
 
 
@@ -83,6 +85,8 @@ def media_responses(
     for medium, listed in messages.items():
         demands: list[Demand] = []
         for index, message in enumerate(listed):
+            if message.stream in ages.boundless:
+                reasons.setdefault(medium, why_boundless(ages.boundless[message.stream]))
             age = ages.age_sent(message.stream)
             for hop, delay in message.before:
                 spent = known.get((message.stream, hop), delay)

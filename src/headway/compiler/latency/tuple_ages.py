@@ -8,9 +8,10 @@ from typing import Protocol
 
 from headway.compiler.compilation import Compilation
 from headway.compiler.latency.demand import most, plus
-from headway.compiler.latency.job_flows import Flows, Work
+from headway.compiler.latency.job_flows import DerivedPartners, Flows, Work
 from headway.compiler.latency.media import BusMessage, Responses
 from headway.compiler.trains import waits
+from headway.model.graph import Graph
 from headway.model.operators import Operator
 from headway.model.plan import Crossing, Task
 from headway.model.quantities import ArrivalCurve
@@ -108,6 +109,7 @@ class Ages:
     """Current bounds; None means that none exists, and ``reasons`` says why, by node or medium."""
 
     compilation: Compilation
+    """once the analysis has begun, with limits on the partners of all joins"""
     batch: int = 0
     """tuples may run as one, without a decision, for this long: it holds up others, and the first
     of them until the last is done"""
@@ -124,6 +126,11 @@ class Ages:
     reasons: dict[str, str] = field(default_factory=dict)
     flows: Flows = field(default_factory=dict)
     curves: dict[str, ArrivalCurve] = field(default_factory=dict)
+    boundless: dict[str, str] = field(default_factory=dict)
+    """stream -> the operator before it of which nobody says how many results it gives"""
+    _declared: Graph = field(default_factory=lambda: Graph({}, {}, {}, {}, {}))
+    """with the partners that are declared alone"""
+    _partners: DerivedPartners = field(default_factory=lambda: DerivedPartners({}))
     _works: dict[tuple[str, str], Work] = field(default_factory=dict)
     """(task, entry stream) -> computation times"""
     _producers: dict[str, list[Task]] = field(default_factory=dict)

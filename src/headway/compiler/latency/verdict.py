@@ -12,7 +12,7 @@ from headway.compiler.compilation import Compilation
 from headway.compiler.latency.demand import plus
 from headway.compiler.latency.latency_analysis import Analysis
 from headway.compiler.utilisation import operator_load, stream_load
-from headway.model.graph import graph_of
+from headway.model.graph import Graph, graph_of
 from headway.model.plan import LatencyStep, Load, Plan, Promise, Task, Verdict
 from headway.model.query import Criticality, Output
 from headway.model.routes import architecture_of
@@ -163,6 +163,13 @@ def compilation_of(plan: Plan) -> Compilation:
         crossings=plan.crossings,
         tasks=plan.tasks,
     )
+
+
+def graph_with_partners(plan: Plan) -> Graph:
+    """The graph of a plan, with limits on the partners of joins where none are declared."""
+    analysis = Analysis(compilation_of(plan))
+    analysis.solve()
+    return analysis.compilation.graph
 
 
 def broken(analysis: Analysis, outputs: Iterable[Output]) -> list[Output]:

@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +141,7 @@ def exit_report(
         "decisions": kernel.decisions,
         "preemptions": kernel.preemptions,
         "timeouts": kernel.timeouts,
+        "exceeded": [asdict(one) for one in kernel.exceeded()],
         "late_arrivals": keeping_up.late_arrivals,
         "worst_lag_ns": keeping_up.worst_lag,
         "worst_backlog": keeping_up.worst_backlog,

@@ -63,6 +63,11 @@ class JoinOperator(StatefulOperator):
             key_function(schema, [pair[side] for pair in operator.keys])
             for side, schema in enumerate(inputs.values())
         )
+        limit = operator.partners
+        self._limited = None if limit is None else self._side_of[limit[0]]
+        self._most = operator.most_outputs if limit is None else limit[1]
+        self._paired: dict[int, int] = {}
+        """arrival number -> partners so far, for tuples of the side whose partners are limited"""
         self._nothing = tuple((None,) * len(schema.columns) for schema in inputs.values())
         self._where = None
         if operator.where is not None:
@@ -100,6 +105,10 @@ class JoinOperator(StatefulOperator):
                 if self._pair(pair, min(timestamp, partner[0]), results, port):
                     found = True
                     self._waiting.pop(partner[1], None)
+                    if self._limited is not None:
+                        self._count(number if side == self._limited else partner[1])
+            if self._limited is None and self._most is not None and len(results) > self._most:
+                self.beyond += len(results) - self._most
         if comparable:
             self._keep(side, key, (timestamp, number, row))
         if self._timeout is not None and not found:
@@ -121,6 +130,12 @@ class JoinOperator(StatefulOperator):
             row = pair[self._side_of[port]]
             self.drop(DropKind.FAILED, row, str(failure(self.name, pair, error)), port)
         return matched
+
+    def _count(self, number: int) -> None:
+        """A tuple whose partners are limited has found another one."""
+        paired = self._paired[number] = self._paired.get(number, 0) + 1
+        if self._most is not None and paired > self._most:
+            self.beyond += 1
 
     def _keep(self, side: int, key: Key, entry: Kept) -> None:
         entries = self._kept[side].setdefault(key, [])
@@ -148,6 +163,10 @@ class JoinOperator(StatefulOperator):
                         del kept[key]
                     elif entries[0] < oldest:
                         del entries[: bisect_left(entries, oldest)]
+        if self._paired and self._limited is not None:
+            limited = self._kept[self._limited].values()
+            kept_numbers = (number for entries in limited for _, number, _ in entries)
+            self._paired = {n: self._paired[n] for n in kept_numbers if n in self._paired}
         self._size = sum(len(entries) for kept in self._kept for entries in kept.values())
         self._sweep_at = 2 * self._size + _SLACK
 
@@ -193,6 +212,7 @@ class JoinOperator(StatefulOperator):
         return {
             "arrivals": self._arrivals,
             "watermark": self._watermark,
+            "paired": [[number, count] for number, count in self._paired.items()],
             "kept": [
                 [[number, list(row)] for entries in kept.values() for _, number, row in entries]
                 for kept in self._kept
@@ -207,6 +227,7 @@ class JoinOperator(StatefulOperator):
         self._arrivals, self._watermark = state["arrivals"], state["watermark"]
         self._kept, self._size, self._sweep_at = ({}, {}), 0, _SLACK
         self._waiting, self._new_timers = {}, []
+        self._paired = dict(state["paired"])
         for side, entries in enumerate(state["kept"]):
             for number, values in entries:
                 row = tuple(values)

@@ -88,6 +88,8 @@ class StatefulOperator(SideList, ABC):
     engine passes it on in order with them.
     """
 
+    beyond = 0
+    """results beyond the number that is declared"""
     own_timestamps = False
     """whether a result may be older than what caused it and all that is kept: a user's class may
     say so"""

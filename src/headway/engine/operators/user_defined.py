@@ -120,6 +120,7 @@ class CustomOperator(StatefulOperator):
         self._ports = tuple(inputs)
         self._implementation = operator.implementation
         self._conform = conform_function(output)
+        self._most = operator.most_outputs
         self._context = OperatorContext(
             name=operator.name,
             inputs=dict(inputs),
@@ -167,6 +168,10 @@ class CustomOperator(StatefulOperator):
             self.drop(kind, row, str(why), port)
         if not results:
             return results
+        if self._most is not None:
+            more = len(results) - self._most * sum(map(len, given.values()))
+            if more > 0:
+                self.beyond += more
         oldest = min((row[0] for rows in given.values() for row in rows), default=None)
         checked = (self._checked(result, oldest) for result in results)
         return [row for row in checked if row is not None]

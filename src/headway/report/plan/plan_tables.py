@@ -89,9 +89,24 @@ def summary(plan: Plan) -> str:
         return "No output has a deadline."
     if kept == len(promises):
         every = "The deadline holds" if kept == 1 else f"All {count} hold"
-        return f"{KEPT} {every} for every input within the declared rates."
+        return f"{KEPT} {every} for every run within the declared {_rests_on(plan)}."
     some = "The deadline" if len(promises) == 1 else f"{len(promises) - kept} of {count}"
     return f"{BROKEN} {some} cannot be promised."
+
+
+def _rests_on(plan: Plan) -> str:
+    """What the promises take from the query as true; the rest follows from it."""
+    operators = list(plan.query.operators)
+    declared = {
+        "rates": True,
+        "delays": any(source.delay for source in plan.query.sources),
+        "gaps": any(operator.traits.emits_on_time for operator in operators),
+        "costs": True,
+        "partners": any(operator.partner_limit is not None for operator in operators),
+        "most_outputs": any(operator.most_outputs is not None for operator in operators),
+    }
+    *most, last = [name for name, there in declared.items() if there]
+    return f"{', '.join(most)} and {last}"
 
 
 def blame_text(promise: Promise) -> str:

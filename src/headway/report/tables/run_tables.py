@@ -90,7 +90,16 @@ def counts(runs: Runs, total: RunSummary) -> Table:
 def verdict(summary: RunSummary) -> str:
     """The run in one line."""
     refused = f"{BROKEN} {summary.refused:,} jobs of hard outputs were not admitted."
-    return _deadlines(summary.outputs, instead=refused if summary.refused else "")
+    kept = _deadlines(summary.outputs, instead=refused if summary.refused else "")
+    return f"{kept} {exceeded(summary)}".rstrip()
+
+
+def exceeded(summary: RunSummary) -> str:
+    """Who went beyond what the query declares; empty where nobody did."""
+    if not summary.exceeded:
+        return ""
+    who = "; ".join(f"{one.where} by {one.count:,} ({one.declared})" for one in summary.exceeded)
+    return f"No promise covers this run: more came than is declared, of {who}."
 
 
 # ---------------------------------------------------------------- on Spark

@@ -92,6 +92,7 @@ def _operator(name: str, streams: Sequence[str]) -> Operator:
         inputs=ports,
         cost=Cost(UNIT),
         timeout=TIMEOUTS[name] * UNIT,
+        most_outputs=1,
         implementation=f"{__name__}:{FirstComer.__name__}",
         schema=VALUE,
     )
