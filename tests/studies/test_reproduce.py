@@ -18,8 +18,8 @@ from tests.cli.running import headway
 
 from headway.drive.collision_warning import example
 from headway.report import chart_pages
-from headway.report.chart_drawing import HEIGHT, WIDTH
 from headway.report.chart_pages import ZOOM
+from headway.report.charts import HEIGHT, WIDTH
 from headway_studies import cell_store, reproduction, run_studies
 from headway_studies.cell_store import ABOVE, CODE_FILE, OURS_ABOVE, CellStore, code_fingerprint
 from headway_studies.independent_work import run_pieces

@@ -11,26 +11,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from headway.report.charts import LineChart, Series
+import altair as alt
+
+from headway.report.charts import HEIGHT, SHAPES, TEXT, WIDTH, LineChart, Series
 from headway.report.svg import plain, width_of
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Values = list[dict[str, Any]]
 
 INK = "currentColor"
-WIDTH, HEIGHT = 560, 230
-TEXT = 11
 MARKERS = 40
 """Lines of more points have none drawn."""
 THEIRS: dict[str, Any] = {
     "filled": True, "size": 120, "stroke": INK, "strokeWidth": 1.5, "opacity": 1,
 }  # fmt: skip
 """the diamonds of published values"""
-SHAPES = ("circle", "square", "triangle-up", "cross", "triangle-down", "triangle-right")
 
 
 def whole_spec(
@@ -43,8 +39,6 @@ def whole_spec(
 ) -> dict[str, Any]:
     """As Vega-Lite, as wide as the place it is put in; ``names`` are those of its legend. With
     ``share`` the height is that share of the width, whatever it is."""
-    import altair as alt
-
     legend = max((width_of(name, TEXT) for name in names), default=0.0) + 34
     columns = alt.param(name="columns", value=max(1, int(WIDTH // legend)))
     spec: dict[str, Any] = (
@@ -65,8 +59,6 @@ def whole_spec(
 
 
 def inline(values: Values) -> alt.InlineData:
-    import altair as alt
-
     told = [
         {key: _short(one) for key, one in row.items() if one not in (None, "")} for row in values
     ]
@@ -80,8 +72,6 @@ def _short(value: float | str) -> float | str:
 
 def legend_below() -> alt.Legend:
     """Below the chart; the page says how many columns fit its width."""
-    import altair as alt
-
     return alt.Legend(
         title=None,
         orient="bottom",
@@ -94,8 +84,6 @@ def legend_below() -> alt.Legend:
 
 def toggled(names: Sequence[str]) -> alt.Parameter:
     """All series are there until a click in the legend hides one."""
-    import altair as alt
-
     return alt.selection_point(
         name="shown",
         fields=["series"],
@@ -109,8 +97,6 @@ def toggled(names: Sequence[str]) -> alt.Parameter:
 
 def moving(*encodings: Literal["x", "y"]) -> alt.Parameter:
     """Drag and zoom; the wheel alone is the page's."""
-    import altair as alt
-
     return alt.selection_interval(
         name="seen",
         bind="scales",
@@ -120,8 +106,6 @@ def moving(*encodings: Literal["x", "y"]) -> alt.Parameter:
 
 
 def colour(names: Sequence[str], *, legend: bool = True) -> alt.Color:
-    import altair as alt
-
     return alt.Color(
         "series:N",
         sort=None,
@@ -132,8 +116,6 @@ def colour(names: Sequence[str], *, legend: bool = True) -> alt.Color:
 
 def shape(names: Sequence[str], published: Collection[str] = ()) -> alt.Shape:
     """With the same legend as the colour: the two become one."""
-    import altair as alt
-
     shapes = [
         "diamond" if name in published else SHAPES[place % len(SHAPES)]
         for place, name in enumerate(names)
@@ -144,8 +126,6 @@ def shape(names: Sequence[str], published: Collection[str] = ()) -> alt.Shape:
 
 def limit_line(value: float, axis: Literal["x", "y"]) -> alt.Chart:
     """A line across the chart."""
-    import altair as alt
-
     told = alt.Tooltip("limit:Q", title="limit", format=".4~g")
     where = {"x": alt.X("limit:Q")} if axis == "x" else {"y": alt.Y("limit:Q")}
     found: alt.Chart = (
@@ -157,8 +137,6 @@ def limit_line(value: float, axis: Literal["x", "y"]) -> alt.Chart:
 
 
 def number_told(field: str, title: str) -> alt.Tooltip:
-    import altair as alt
-
     return alt.Tooltip(f"{field}:Q", title=plain(title), format=".4~g")
 
 
@@ -178,8 +156,6 @@ def widened(low: float, high: float) -> tuple[float, float]:
 
 def scale_over(values: Iterable[float | None], *, from_zero: bool = True) -> alt.Scale:
     """The same whatever the legend hides."""
-    import altair as alt
-
     low, high = ends_of(value for value in values if value is not None)
     low, high = widened(low, high)
     if from_zero:
@@ -193,8 +169,6 @@ def scale_over(values: Iterable[float | None], *, from_zero: bool = True) -> alt
 
 
 def draw_lines(chart: LineChart) -> dict[str, Any]:
-    import altair as alt
-
     names = [plain(series.name) for series in chart.series]
     published = {plain(series.name) for series in chart.series if series.published}
     low, high = widened(*ends_of(point.x for series in chart.series for point in series.points))

@@ -14,8 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from headway.errors import EnvironmentMissing
-from headway.report.chart_drawing import SHAPES, TEXT, WIDTH
-from headway.report.charts import Chart
+from headway.report.charts import SHAPES, TEXT, WIDTH, Chart
 from headway.report.html import escaped, page
 from headway.report.svg import plain
 

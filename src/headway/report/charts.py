@@ -7,6 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+WIDTH, HEIGHT = 560, 230
+TEXT = 11
+"""the size of letters"""
+SHAPES = ("circle", "square", "triangle-up", "cross", "triangle-down", "triangle-right")
+"""of the marks of a series, one after the other"""
+
 
 class Chart(Protocol):
     """What pages and pictures can hold."""

@@ -6,7 +6,10 @@ import math
 from textwrap import wrap
 from typing import Any
 
+import altair as alt
+
 from headway.report import chart_drawing as draw
+from headway.report.charts import HEIGHT, TEXT
 from headway.report.svg import plain, width_of
 from headway_studies.study_charts import BarChart, BoxPlot, MapPlace, Timeline, Track, TrackMap
 
@@ -28,8 +31,6 @@ def _lying(chart: BarChart) -> bool:
 
 
 def draw_bars(chart: BarChart) -> dict[str, Any]:
-    import altair as alt
-
     bars = [plain(name) for name in chart.bars]
     names = [*bars, *([PUBLISHED] if chart.published else ())]
     groups = ["\n".join(wrap(plain(name), 20)) or " " for name in chart.groups]
@@ -90,14 +91,12 @@ def draw_bars(chart: BarChart) -> dict[str, Any]:
         marks = theirs.mark_point(shape="diamond", **draw.THEIRS)
         layers.append(marks.encode(color=draw.colour(names), **along))
     whole = alt.LayerChart(layer=layers, data=draw.inline(values))
-    high = len(groups) * (12 * len(bars) + 12) if lying else draw.HEIGHT
+    high = len(groups) * (12 * len(bars) + 12) if lying else HEIGHT
     return draw.whole_spec(whole, chart.title, names, height=high)
 
 
 def draw_boxes(chart: BoxPlot) -> dict[str, Any]:
     """Boxes lie on their side: their names have room at the left, also on a narrow screen."""
-    import altair as alt
-
     names = ["\n".join(wrap(plain(box.name), 22)) or " " for box in chart.boxes]
     values: draw.Values = [
         {
@@ -144,8 +143,6 @@ def draw_boxes(chart: BoxPlot) -> dict[str, Any]:
 
 
 def draw_timeline(chart: Timeline) -> dict[str, Any]:
-    import altair as alt
-
     lanes = [plain(name) for name, _ in chart.lanes]
     values: draw.Values = [
         {
@@ -154,7 +151,7 @@ def draw_timeline(chart: Timeline) -> dict[str, Any]:
             "end": span.end,
             "middle": (span.start + span.end) / 2,
             "label": plain(span.label),
-            "room": width_of(span.label, draw.TEXT) + 2,
+            "room": width_of(span.label, TEXT) + 2,
             "series": str(span.kind),
         }
         for place, (_, spans) in enumerate(chart.lanes)
@@ -180,7 +177,7 @@ def draw_timeline(chart: Timeline) -> dict[str, Any]:
     ).encode(x=x, x2="end:Q", y=y, color=draw.colour(kinds, legend=False), tooltip=tooltip)
     fits = "scale('x', datum.end) - scale('x', datum.start) > datum.room ? 1 : 0"
     labels = base.mark_text(
-        fontSize=draw.TEXT, color=draw.INK, opacity=alt.ExprRef(expr=fits), clip=True
+        fontSize=TEXT, color=draw.INK, opacity=alt.ExprRef(expr=fits), clip=True
     ).encode(x=alt.X("middle:Q", scale=scale), y=y, text="label:N", tooltip=tooltip)
     layers = [bars.add_params(draw.moving("x")), labels]
     whole = alt.LayerChart(layer=layers, data=draw.inline(values))
@@ -212,8 +209,6 @@ def _reach(place: MapPlace, axis: int) -> tuple[float, float]:
 
 
 def draw_tracks(chart: TrackMap) -> dict[str, Any]:
-    import altair as alt
-
     across, up, share = _map_frame(chart)
     told = [track for track in chart.tracks if not track.true]
     names = [plain(track.name) for track in told]
