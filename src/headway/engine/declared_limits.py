@@ -36,14 +36,16 @@ class RateWatch:
     def __init__(self, rate: Rate) -> None:
         self.rate = rate
         self.beyond = 0
+        # What stands first was there before any tuple.
+        self.earliest = deque([-NEVER], maxlen=min(rate.count, sys.maxsize))
+        """the earliest times for the next n tuples"""
         self.arrived = self._counting()
         """call it with the time of each arrival"""
 
     def _counting(self) -> Callable[[int], None]:
         """A function with all it needs at hand: it is called for every tuple of every source."""
         period, jitter = self.rate.period, self.rate.jitter
-        # The earliest times for the next n tuples; what stands first was there before any tuple.
-        earliest = deque([-NEVER], maxlen=min(self.rate.count, sys.maxsize))
+        earliest = self.earliest
         append = earliest.append
 
         def arrived(now: int) -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from headway.compiler.latency.job_flows import work_of
 from headway.compiler.latency.soft_room import is_soft, soft_rooms
 from headway.compiler.latency.verdict import graph_with_partners
-from headway.engine.declared_limits import rate_text
+from headway.engine.declared_limits import RateWatch, rate_text
 from headway.engine.kernel import Outlet
 from headway.engine.program import RunProgram, Unit
 from headway.model.graph import Graph
@@ -167,30 +167,18 @@ def _stages(program: RunProgram) -> dict[str, int]:
 
 
 class Policer:
-    """Whether a tuple at this time still keeps to an arrival curve.
-
-    "At most n in any P, displaced by up to J" holds just when each tuple comes no earlier than J
-    before a due time that moves on by P; every n-th tuple has the same due time (the generic cell
-    rate algorithm, once for each of n places)."""
+    """Whether a tuple at this time still keeps to all rates of an arrival curve
+    (:class:`~headway.engine.declared_limits.RateWatch`); one that does not takes no place."""
 
     def __init__(self, curve: ArrivalCurve) -> None:
-        self._rates = curve.rates
-        self._due: list[list[int]] = [[] for _ in curve.rates]
-        """for each rate the due times of the last n tuples that were let in, the oldest first"""
-        self._next = [0] * len(curve.rates)
+        self._watches = [RateWatch(rate) for rate in curve.rates]
 
     def lets_in(self, now: int) -> bool:
         """Decides on a tuple that comes now, and counts it if it may."""
-        for rate, due, place in zip(self._rates, self._due, self._next, strict=True):
-            if len(due) == rate.count and now < due[place] - rate.jitter:
-                return False
-        for index, rate in enumerate(self._rates):
-            due, place = self._due[index], self._next[index]
-            if len(due) < rate.count:
-                due.append(now + rate.period)
-            else:
-                due[place] = max(now, due[place]) + rate.period
-                self._next[index] = (place + 1) % rate.count
+        if any(now < watch.earliest[0] for watch in self._watches):
+            return False
+        for watch in self._watches:
+            watch.arrived(now)
         return True
 
 
