@@ -96,7 +96,7 @@ def test_tree_inequalities_cut_off_no_answer(seed: int, monkeypatch: pytest.Monk
         strengthened = solve_placement(case)
     except PlacementError:
         strengthened = None
-    monkeypatch.setattr(placement_solver, "tree_rows", lambda *_: [])
+    monkeypatch.setattr(integer_program, "tree_rows", lambda *_: [])
     if strengthened is None:
         with pytest.raises(PlacementError):
             solve_placement(case)
