@@ -217,19 +217,21 @@ class FastPath:
         if not lane.group.free:
             until = events[0][0] - 1 if events else NEVER
         taken = [row]
-        append, arrived = taken.append, lane.arrived
+        append, times = taken.append, list[int]()
+        note = times.append
         source, following = time.arrivals, time.arrival
         while following is not None and following[1] == name and following[0] <= until:
             row = following[2]
             if not fits(row) or mark(row[0]):
                 break  # by the long way: not of the right form, or late
             append(row)
-            if arrived is not None:
-                arrived(following[0])
+            note(following[0])
             following = next(source, None)
         time.arrival = following
         time.next_arrival = NEVER if following is None else following[0]
-        more = len(taken) - 1
+        if ingest.watch is not None:
+            ingest.watch.all_arrived(times)
+        more = len(times)
         kernel.arrived += more
         kernel.roots += more
         lane.entrance.passed += more
