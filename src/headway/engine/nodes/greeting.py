@@ -45,7 +45,7 @@ class Refusal(BadFrame):
         self.sort = sort
 
 
-class Stage(IntEnum):
+class LinkStage(IntEnum):
     """What is awaited on a connection; of strangers, the further the better."""
 
     HELLO = 1
@@ -63,29 +63,29 @@ class Stage(IntEnum):
 
     @property
     def is_greeted(self) -> bool:
-        return self >= Stage.FROM_SENDER
+        return self >= LinkStage.FROM_SENDER
 
 
-_AWAITED: dict[Stage, frozenset[FrameKind]] = {
-    Stage.HELLO: frozenset({FrameKind.HELLO}),
-    Stage.PROOF: frozenset({FrameKind.PROOF}),
-    Stage.OPENED: frozenset(),
-    Stage.CHALLENGE: frozenset({FrameKind.CHALLENGE}),
-    Stage.WELCOME: frozenset({FrameKind.WELCOME}),
-    Stage.POSITIONS: frozenset({FrameKind.ACKNOWLEDGE}),
-    Stage.FROM_SENDER: frozenset(
+_AWAITED: dict[LinkStage, frozenset[FrameKind]] = {
+    LinkStage.HELLO: frozenset({FrameKind.HELLO}),
+    LinkStage.PROOF: frozenset({FrameKind.PROOF}),
+    LinkStage.OPENED: frozenset(),
+    LinkStage.CHALLENGE: frozenset({FrameKind.CHALLENGE}),
+    LinkStage.WELCOME: frozenset({FrameKind.WELCOME}),
+    LinkStage.POSITIONS: frozenset({FrameKind.ACKNOWLEDGE}),
+    LinkStage.FROM_SENDER: frozenset(
         {FrameKind.ROWS, FrameKind.MARK, FrameKind.END, FrameKind.HEARTBEAT, FrameKind.BYE}
     ),
-    Stage.FROM_RECEIVER: frozenset({FrameKind.ACKNOWLEDGE, FrameKind.HEARTBEAT, FrameKind.BYE}),
-    Stage.OVER: frozenset(),
+    LinkStage.FROM_RECEIVER: frozenset({FrameKind.ACKNOWLEDGE, FrameKind.HEARTBEAT, FrameKind.BYE}),
+    LinkStage.OVER: frozenset(),
 }
 
 
-def check_place(stage: Stage, kind: FrameKind) -> None:
+def check_place(stage: LinkStage, kind: FrameKind) -> None:
     """BadFrame for a frame that has no place at this stage."""
     if kind in _AWAITED[stage]:
         return
-    if stage is Stage.OVER:
+    if stage is LinkStage.OVER:
         raise BadFrame(f"{kind.name} after the good-bye")
     if not stage.is_greeted:
         raise BadFrame(f"{kind.name} before a greeting was complete: {stage.name} was awaited")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
-from headway.engine.nodes.greeting import GreetingIn, GreetingOut, Identity, Refusal, Stage
+from headway.engine.nodes.greeting import GreetingIn, GreetingOut, Identity, LinkStage, Refusal
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.wire_format import (
     MOST_BYTES,
@@ -47,7 +47,7 @@ class Connection:
     longer than a greeting is read. ``more``: frames wait that had no room in this turn."""
 
     def __init__(
-        self, sock: socket.socket, now: int, host: str = "", stage: Stage = Stage.HELLO
+        self, sock: socket.socket, now: int, host: str = "", stage: LinkStage = LinkStage.HELLO
     ) -> None:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -60,7 +60,7 @@ class Connection:
         self._reader = WireFrameReader(MOST_GREETING)
         self._out = bytearray()
 
-    def believe(self, peer: str, stage: Stage) -> None:
+    def believe(self, peer: str, stage: LinkStage) -> None:
         """The other side has proved who it is."""
         self.peer, self.stage = peer, stage
         self._reader.most = MOST_BYTES
@@ -291,7 +291,7 @@ class Incoming:
     def greet(self, connection: Connection, hello: WireFrame) -> None:
         """Somebody says who it is: it is to prove that."""
         connection.greeting_in = GreetingIn(self._me, hello)
-        connection.stage = Stage.PROOF
+        connection.stage = LinkStage.PROOF
         connection.send(connection.greeting_in.challenge())
 
     def admit(self, connection: Connection, proof: WireFrame) -> Connection | None:
@@ -306,7 +306,7 @@ class Incoming:
         known, _ = self._positions.get(name, ("", {}))
         if known != incarnation:
             self._positions[name] = (incarnation, {})
-        connection.believe(name, Stage.FROM_SENDER)
+        connection.believe(name, LinkStage.FROM_SENDER)
         older = self._connections.get(name)
         self._connections[name] = connection
         connection.send(greeting.welcome())

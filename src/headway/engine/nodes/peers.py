@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from headway.engine.nodes.greeting import GreetingOut, Identity, Refusal, Stage, check_place
+from headway.engine.nodes.greeting import GreetingOut, Identity, LinkStage, Refusal, check_place
 from headway.engine.nodes.links import (
     Address,
     Connection,
@@ -403,7 +403,7 @@ class Peers(threading.Thread):
     def _connect(self, link: Outgoing, now: int) -> Connection:
         sock = open_socket()
         try:
-            connection = Connection(sock, now, link.address[0], Stage.OPENED)
+            connection = Connection(sock, now, link.address[0], LinkStage.OPENED)
             sock.connect_ex(link.address)
             self._selector.register(sock, selectors.EVENT_READ | selectors.EVENT_WRITE)
         except OSError:
@@ -415,7 +415,7 @@ class Peers(threading.Thread):
     def _writable(self, connection: Connection, now: int) -> None:
         """A connection attempt has ended, or there is room again."""
         self._selector.modify(connection.socket, selectors.EVENT_READ)
-        if connection.stage is not Stage.OPENED:
+        if connection.stage is not LinkStage.OPENED:
             return
         link = self._link_of(connection)
         assert link is not None
@@ -425,7 +425,7 @@ class Peers(threading.Thread):
             raise ConnectionError(error)
         connection.greeting_out = GreetingOut(self._me, link.receiver)
         connection.send(connection.greeting_out.hello())
-        connection.stage = Stage.CHALLENGE
+        connection.stage = LinkStage.CHALLENGE
 
     # ---------------------------------------------------------------- frames
 
@@ -434,7 +434,7 @@ class Peers(threading.Thread):
         if not connection.stage.is_greeted:
             self._greet(connection, frame, now)
         elif frame.kind is FrameKind.BYE:
-            connection.stage = Stage.OVER
+            connection.stage = LinkStage.OVER
             self.liveness.finished(connection.peer)
             return
         elif frame.kind is FrameKind.ACKNOWLEDGE:
@@ -447,10 +447,10 @@ class Peers(threading.Thread):
             self.liveness.heard(connection.peer, now)
 
     def _greet(self, connection: Connection, frame: WireFrame, now: int) -> None:
-        if connection.stage is Stage.HELLO:
+        if connection.stage is LinkStage.HELLO:
             self.incoming.greet(connection, frame)
             return
-        if connection.stage is Stage.PROOF:
+        if connection.stage is LinkStage.PROOF:
             older = self.incoming.admit(connection, frame)
             self._strangers.forget(connection)
             if older is not None:
@@ -459,15 +459,15 @@ class Peers(threading.Thread):
         link, greeting = self._link_of(connection), connection.greeting_out
         assert link is not None
         assert greeting is not None
-        if connection.stage is Stage.CHALLENGE:
+        if connection.stage is LinkStage.CHALLENGE:
             connection.send(greeting.answer(frame))
-            connection.stage = Stage.WELCOME
-        elif connection.stage is Stage.WELCOME:
+            connection.stage = LinkStage.WELCOME
+        elif connection.stage is LinkStage.WELCOME:
             greeting.check(frame)
-            connection.believe(link.receiver, Stage.POSITIONS)
+            connection.believe(link.receiver, LinkStage.POSITIONS)
         else:
             link.welcomed(greeting.incarnation, decode_positions(frame.payload))
-            connection.stage = Stage.FROM_RECEIVER
+            connection.stage = LinkStage.FROM_RECEIVER
 
     # ---------------------------------------------------------------- upkeep
 
