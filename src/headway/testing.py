@@ -81,7 +81,7 @@ class ListSource(Sequence[dict[str, object]]):
 
 class ListSink:
     """Takes the tuples of an output as they come: ``hw.run(…, sinks={'alarm': ListSink()})``, or
-    as a callback of :meth:`headway.engine.wall_engine.WallEngine.applications`."""
+    as a callback of :class:`headway.engine.wall_engine.Subscriptions`."""
 
     def __init__(self) -> None:
         self.tuples: list[OutputTuple] = []

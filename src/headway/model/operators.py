@@ -142,8 +142,10 @@ class OperatorBase:
         return None
 
     def with_partners(self, port: str, most: int) -> OperatorBase:
-        """The same with a :attr:`partner_limit`, where :attr:`partners_apart` asks for one."""
-        raise NotImplementedError(f"{self.kind} makes no pairs")
+        """The same with a :attr:`partner_limit`: a kind that says :attr:`partners_apart` gives it;
+        without pairs there is nothing to limit."""
+        assert self.partners_apart is None, f"{self.kind} has partners and takes no limit"
+        return self
 
     @property
     def has_bound(self) -> bool:

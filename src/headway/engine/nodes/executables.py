@@ -32,7 +32,8 @@ from typing import Any
 from headway.engine.nodes.node_key import new_key, write_key
 from headway.engine.nodes.node_slice import DEPLOYMENT, OUTPUT, NodeSlice, slice_to_json
 from headway.engine.program import StaticOrder, tasks_for
-from headway.errors import FileError, Place, Problem, QueryError
+from headway.engine.run_folder import unwritable, write_whole
+from headway.errors import Problem, QueryError
 from headway.extensions import Entry
 from headway.model.codec import plan_to_json
 from headway.model.expression import PythonCall
@@ -247,27 +248,14 @@ def write_build(
     done."""
     parts = [(one.part, one.requires) for one in built]
     deployment = json.dumps(deployment_of(plan, policy, parts, first_port), indent=1) + "\n"
-    written = []
+    written = write_whole(folder, {one.name: one.content for one in built})
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for executable in built:
-            path = folder / executable.name
-            path.write_bytes(executable.content)
+        for path in written:
             path.chmod(0o755)
-            written.append(path)
         written.append(write_key(folder, new_key()))
-        path = folder / DEPLOYMENT
-        path.write_text(deployment, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FileError(
-            Problem(
-                f"cannot write here: {reason}",
-                place=Place(str(folder)),
-                want="name a folder that can be written to",
-            )
-        ) from None
-    return [*written, path]
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    return [*written, *write_whole(folder, {DEPLOYMENT: deployment.encode()})]
 
 
 def _executable(part: NodeSlice) -> Executable:

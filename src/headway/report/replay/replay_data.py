@@ -3,7 +3,7 @@
 Plain values, filled by whoever ran the drive. Times are whole microseconds from the start of the
 drive; positions are metres on the map, x to the right (east) and y up (north); speeds are m/s.
 Columns are NumPy arrays with one entry per row. :func:`check_replay` says whether the parts fit
-together, before :func:`headway.report.replay.replay_data.replay_page.replay_page` draws them.
+together, before :func:`headway.report.replay.replay_page.replay_page` draws them.
 """
 
 from __future__ import annotations
