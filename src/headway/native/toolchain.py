@@ -222,6 +222,8 @@ def _output(command: tuple[str, ...], given: str = "", folder: str | None = None
 STANDARD = ("-std=c++17",)
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow")
 LANGUAGE = ("-fno-exceptions", "-fno-rtti", "-ffp-contract=off")
+THREADS = ("-pthread",)
+"""applications may use them; costs nothing where they do not"""
 SMALL = ("-O2", "-ffunction-sections", "-fdata-sections")
 LINKED_SMALL = ("-Wl,--gc-sections", "-Wl,--as-needed", "-s")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -233,7 +235,7 @@ def flags_of(
     """All that a program is compiled and linked with but its files and definitions."""
     family = toolchain.family
     flags = [*_target_flags(toolchain), *STANDARD, *WARNINGS, *(("-Werror",) if strict else ())]
-    flags += LANGUAGE
+    flags += [*LANGUAGE, *THREADS]
     if mode is Mode.RELEASE:
         flags += SMALL
         flags += ("-Wl,-dead_strip",) if sys.platform == "darwin" else LINKED_SMALL
