@@ -62,6 +62,8 @@ def _measured(content: bytes) -> ProgramSize:
     entry_size, count = struct.unpack_from(f"{order}HH", content, 58 if wide else 46)
     # sh_type, sh_flags, (sh_addr, sh_offset), sh_size
     form = struct.Struct(f"{order}4xIQ16xQ" if wide else f"{order}4xII8xI")
+    if table + count * entry_size > len(content):
+        raise struct.error("the table of sections is cut short")
     code = constants = data = zeroed = 0
     for place in range(count):
         kind, flags, size = form.unpack_from(content, table + place * entry_size)

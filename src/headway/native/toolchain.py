@@ -117,13 +117,14 @@ def find_toolchain(
 ) -> Toolchain:
     """EnvironmentMissing where there is none that can compile C++17."""
     environment = os.environ if environment is None else environment
-    return _found(target, environment.get("CXX", ""), environment.get("PATH", os.defpath))
+    chosen, path = environment.get("CXX", "").strip(), environment.get("PATH", os.defpath)
+    return _found(target, chosen, path, _has_zig())
 
 
-@lru_cache(maxsize=64)
-def _found(target: Target, chosen: str, path: str) -> Toolchain:
+@lru_cache(maxsize=64)  # asking a compiler takes as long as compiling a small program
+def _found(target: Target, chosen: str, path: str, has_zig: bool) -> Toolchain:
     refused: list[str] = []
-    for command in _candidates(target, chosen, path):
+    for command in _candidates(target, chosen, path, has_zig):
         try:
             return _asked(command, target)
         except _Unusable as reason:
@@ -136,13 +137,13 @@ def _found(target: Target, chosen: str, path: str) -> Toolchain:
     raise EnvironmentMissing(_nothing_found(target, refused))
 
 
-def _candidates(target: Target, chosen: str, path: str) -> list[tuple[str, ...]]:
-    zig: list[tuple[str, ...]] = [(sys.executable, "-m", ZIG_PACKAGE)] if _has_zig() else []
+def _candidates(target: Target, chosen: str, path: str, has_zig: bool) -> list[tuple[str, ...]]:
+    zig: list[tuple[str, ...]] = [(sys.executable, "-m", ZIG_PACKAGE)] if has_zig else []
     if target is not Target.NATIVE:
         return zig
     if chosen:
         try:
-            return [tuple(shlex.split(chosen)) or ("",)]
+            return [tuple(shlex.split(chosen))]
         except ValueError:  # an open quotation mark
             return [(chosen,)]
     found = [shutil.which(name, path=path) for name in SYSTEM_COMPILERS]
@@ -152,7 +153,7 @@ def _candidates(target: Target, chosen: str, path: str) -> list[tuple[str, ...]]
 def _has_zig() -> bool:
     try:
         return importlib.util.find_spec(ZIG_PACKAGE) is not None
-    except ValueError:  # hidden: its place among the modules is None
+    except ValueError:  # something of this name was imported that is no package
         return False
 
 
@@ -308,8 +309,8 @@ def compile_program(
 
 
 def _named(source: Path) -> str:
-    """A file whose name begins with a dash is no option."""
-    return f"./{source}" if str(source).startswith("-") else str(source)
+    """A file whose name begins with a dash is no option, and one with @ no list of options."""
+    return f"./{source}" if str(source).startswith(("-", "@")) else str(source)
 
 
 def _compile(command: Sequence[str], folder: Path | None, toolchain: Toolchain) -> str:
