@@ -22,7 +22,7 @@ import json
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, requires, version
 from itertools import chain
@@ -121,9 +121,15 @@ FIRST_PORT = 47100
 
 
 def deployment_of(
-    plan: Plan, policy: str, parts: list[tuple[NodeSlice, tuple[str, ...]]], first_port: int
+    plan: Plan,
+    policy: str,
+    parts: list[tuple[NodeSlice, tuple[str, ...]]],
+    first_port: int,
+    programs: Mapping[str, tuple[str, str]] | None = None,
 ) -> dict[str, Any]:
-    """Addresses on loopback, one port after the other; each part with the packages it needs."""
+    """Addresses on loopback, one port after the other; each part with the packages it needs.
+    ``programs``: of the nodes that are no Python, their executable and what it was compiled for."""
+    programs = programs or {}
     return {
         "query": plan.query.name,
         "policy": policy,
@@ -131,7 +137,7 @@ def deployment_of(
         "nodes": {
             part.node: {
                 "address": f"127.0.0.1:{first_port + place}",
-                "executable": f"{part.node}.pyz",
+                **_executable_of(part.node, programs.get(part.node)),
                 "sources": list(part.own_sources),
                 "outputs": [output.name for output in part.plan.query.outputs],
                 "requires": list(requires),
@@ -140,6 +146,12 @@ def deployment_of(
         },
         "start_order": _start_order([part for part, _ in parts]),
     }
+
+
+def _executable_of(node: str, program: tuple[str, str] | None) -> dict[str, str]:
+    if program is None:
+        return {"executable": f"{node}.pyz"}
+    return {"executable": program[0], "target": program[1]}
 
 
 def _start_order(parts: list[NodeSlice]) -> list[str]:
@@ -231,9 +243,12 @@ class Executable:
         return f"{self.part.node}.pyz"
 
 
-def build_executables(plan: Plan, policy: str = "s-edf") -> list[Executable]:
-    """One for each node that has something to do."""
-    return [_executable(part) for part in slices_of(plan, policy)]
+def build_executables(
+    plan: Plan, policy: str = "s-edf", nodes: Collection[str] | None = None
+) -> list[Executable]:
+    """One for each node that has something to do, or for those of them that are named."""
+    parts = slices_of(plan, policy)
+    return [_executable(part) for part in parts if nodes is None or part.node in nodes]
 
 
 def write_build(
