@@ -63,48 +63,43 @@ struct OutputHeader {
 };
 static_assert(sizeof(OutputHeader) == 16);
 
-/// A tuple that left its way; its row begins at `row` among the bytes of all dropped rows.
+/// A tuple that left its way; its row begins at `row` among the bytes of all dropped rows. One that
+/// did not have the form of its source has none.
 struct DropRecord {
   Nanoseconds now;
   std::int64_t detail;
   std::uint64_t row;
+  const char* name;
+  /// A shed tuple's value: `rank` tells whether it is NULL, a number or NaN.
   std::int64_t whole;
   double real;
-  Index where;
+  std::uint8_t rank;
   std::uint8_t kind;
   std::uint8_t reason;
   std::uint8_t at_source;
   Port port;
-  /// Of its value to a load shedder: whether that is NULL, a number or NaN.
-  std::uint8_t rank;
-  std::uint8_t unused;
+  std::uint8_t unused[3];
 };
-static_assert(sizeof(DropRecord) == 48);
+static_assert(sizeof(DropRecord) == 5 * 8 + sizeof(void*) + 8);
 
-/// An operator, or the head of a train, at which tuples can be dropped: the stream that comes in by
-/// each port.
+/// An operator at which tuples can be dropped: its own stream, and those that come in by its ports.
 struct PlaceOfLoss {
   const char* name;
+  Index own;
   Span<Index> streams;
 };
 
-/// What became of an arrival that did not have the form its source promises: the outside knows.
-inline constexpr std::uint8_t KNOWN_OUTSIDE = 255;
-
 class Results final : public Sinks {
  public:
-  /// `outputs` has a buffer for every output of the program. Without `kept` outputs are counted
-  /// only.
-  void open(const Program& program, Span<PlaceOfLoss> places, Buffer* outputs, bool kept) {
-    program_ = &program;
-    places_ = places;
-    outputs_ = outputs;
-    kept_ = kept;
-  }
+  Results(const Program& program, Span<PlaceOfLoss> places, Buffer* outputs)
+      : program_(&program), places_(places), outputs_(outputs) {}
+
+  /// Without it outputs are counted only.
+  bool kept = true;
 
   void output(Index output, const void* row, Nanoseconds completed, bool late) override {
     const std::uint64_t number = given_++;
-    if (!kept_) return;
+    if (!kept) return;
     const std::size_t bytes = program_->streams[program_->outputs[output].stream].row_bytes;
     std::byte* const place = outputs_[output].add(sizeof(OutputHeader) + bytes);
     if (place == nullptr) {
@@ -126,7 +121,7 @@ class Results final : public Sinks {
     record.row = rows_.size();
     record.whole = one.value.whole;
     record.real = one.value.real;
-    record.where = one.where;
+    record.name = one.name;
     record.kind = static_cast<std::uint8_t>(one.kind);
     record.reason = static_cast<std::uint8_t>(one.reason);
     record.at_source = one.at_source ? 1 : 0;
@@ -163,15 +158,19 @@ class Results final : public Sinks {
  private:
   std::size_t row_bytes(const Dropped& one) const {
     if (one.at_source) return program_->sources[one.where].row_bytes;
-    const Span<Index> streams = places_[one.where].streams;
-    const std::uint32_t port = one.port < streams.count ? one.port : 0;
-    return program_->streams[streams[port]].row_bytes;
+    for (const PlaceOfLoss& place : places_) {
+      if (std::strcmp(place.name, one.name) != 0) continue;
+      // By no port: a result of its own.
+      const Index stream = one.port < place.streams.count ? place.streams[one.port] : place.own;
+      return program_->streams[stream].row_bytes;
+    }
+    return 0;
   }
 
-  const Program* program_ = nullptr;
+  const Program* program_;
   Span<PlaceOfLoss> places_;
-  Buffer* outputs_ = nullptr;
-  bool kept_ = true;
+  /// One for every output of the program.
+  Buffer* outputs_;
   bool complete_ = true;
   std::uint64_t given_ = 0;
   Buffer drops_;
