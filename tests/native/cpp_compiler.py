@@ -21,11 +21,9 @@ from headway.model.schema import DataType
 from headway.native.cpp_types import RowStruct, ValueType
 
 RUNTIME = Path(headway.native.__file__).parent / "runtime"
-STRICT = (
-    "-std=c++17 -Wall -Wextra -Wconversion -Wshadow -Werror -fno-exceptions -fno-rtti"
-    " -ffp-contract=off"
-).split()
-SANITIZED = "-fsanitize=address,undefined -fno-sanitize-recover=all -g1".split()
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
+STRICT = ("-std=c++17", *WARNINGS, "-fno-exceptions", "-fno-rtti", "-ffp-contract=off")
+SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1")
 PATIENCE_S = 1_500
 
 
