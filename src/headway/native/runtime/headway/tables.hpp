@@ -55,7 +55,7 @@ using WholeTrain = WholeResult (*)(const void* row, void* out);
 enum class Gather : std::uint8_t { NOTHING, ALL, TIME };
 
 /// By what jobs are ordered, least first: (timestamp or root or nothing, plus a constant; then
-/// another constant).
+/// another constant, from 0 to 0xFFFF).
 enum class KeyBase : std::uint8_t { TIMESTAMP, ROOT, CONSTANT };
 struct KeyRule {
   KeyBase base;
