@@ -16,6 +16,7 @@ from headway.model.expression import typed
 from headway.model.operators import Aggregate, Distinct, Filter, Join, Map, Operator, Union
 from headway.model.schema import DataType, Field, Schema
 from headway.native.cpp_expressions import result_length, struct_lengths
+from headway.native.cpp_keys import each_lines
 from headway.native.cpp_names import Names
 from headway.native.cpp_text import comment
 from headway.native.cpp_types import RowStruct, row_struct
@@ -63,7 +64,7 @@ class Streams:
             for field, column in zip(schema.columns, row.columns, strict=True):
                 lines.append(f"  {column.cpp} {column.member};{_note(field)}")
             if states:
-                lines += ["", *_each([column.member for column in row.columns])]
+                lines += ["", *each_lines([column.member for column in row.columns])]
             lines += ["};", ""]
         return lines
 
@@ -77,17 +78,6 @@ class Streams:
 
 def _note(field: Field) -> str:
     return f"  // {field.unit}" if field.unit else ""
-
-
-def _each(members: list[str]) -> list[str]:
-    """The member by which a snapshot finds the columns."""
-    visits = " &&\n           ".join(f"visit(self.{member})" for member in members)
-    return [
-        "  template <class Self, class Visit>",
-        "  static bool each(Self& self, Visit& visit) {",
-        *f"    return {visits};".splitlines(),
-        "  }",
-    ]
 
 
 # ---------------------------------------------------------------- making them

@@ -7,8 +7,8 @@ writes it for the engine ``native``: it takes the operator and a :class:`WriteCo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headway.model.schema import Schema
@@ -60,5 +60,18 @@ class OperatorCode:
     files: dict[str, str] = field(default_factory=dict)
     """further headers that it includes: path -> text"""
 
+    def with_headers(self, headers: Iterable[str]) -> OperatorCode:
+        """The same, with more headers."""
+        return replace(self, headers=self.headers | set(headers))
+
 
 WriteOperator = Callable[[Any, WriteContext], OperatorCode]
+
+
+def halved(text: str) -> list[str]:
+    """Lines of text indented by four blanks a level, with two."""
+    found = []
+    for line in text.splitlines():
+        bare = line.lstrip(" ")
+        found.append(" " * ((len(line) - len(bare)) // 2) + bare)
+    return found
