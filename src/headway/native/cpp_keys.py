@@ -82,7 +82,7 @@ def each_lines(members: Sequence[str]) -> list[str]:
 def key_struct(name: str, sides: Sequence[tuple[RowStruct, Sequence[str]]]) -> KeyStruct:
     """The key of rows of one or two layouts, named as in the first; a text has room for the longest
     of them."""
-    (first, names), *_ = sides
+    names = sides[0][1]
     taken = Names([name])
     columns = []
     for place, column_name in enumerate(names):

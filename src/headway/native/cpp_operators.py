@@ -98,9 +98,7 @@ def write_union(operator: Union, context: WriteContext) -> OperatorCode:
 # ---------------------------------------------------------------- the value of a tuple to a shedder
 
 
-def shed_value_lines(
-    source: Source, row: RowStruct, name: str
-) -> tuple[list[str], frozenset[str]]:
+def shed_value_lines(source: Source, row: RowStruct, name: str) -> tuple[list[str], frozenset[str]]:
     """A function that gives a tuple's value to the source's load shedder, and its headers."""
     assert source.shedder is not None
     value = typed(source.shedder.value)

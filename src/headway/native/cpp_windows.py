@@ -40,6 +40,13 @@ def _size(name: str, value: int) -> str:
     return f"  static constexpr std::size_t {name} = {number(value)};"
 
 
+def _length(name: str, nanoseconds: int) -> str:
+    """A stretch of sensing time."""
+    return (
+        f"  static constexpr headway::Microseconds {name} = {number(nanoseconds // MICROSECOND)};"
+    )
+
+
 # ---------------------------------------------------------------- join
 
 
@@ -66,11 +73,10 @@ def write_join(operator: Join, context: WriteContext) -> OperatorCode:
     columns = join_function(columns_name, _join_columns(operator, left, right), left, right, out)
     text += [*halved(columns.text), ""]
     headers |= columns.headers
-    limit = operator.partners
+    limit, timeout = operator.partners, operator.timeout or 0
+    limited = -1 if limit is None else ports.index(limit[0])
     most = operator.most_outputs if limit is None else limit[1]
     sizes = context.sizes
-    asked = f"{where_name}(*left, *right)" if operator.where is not None else "true"
-    rows = "left, const Right* right" if operator.where else "/*left*/, const Right* /*right*/"
     text += _spec(
         spec,
         [
@@ -78,10 +84,9 @@ def write_join(operator: Join, context: WriteContext) -> OperatorCode:
             f"  using Right = {right.struct.name};",
             f"  using Out = {out.name};",
             f"  using Key = {key.name};",
-            f"  static constexpr headway::Microseconds within_us = "
-            f"{number(operator.within // MICROSECOND)};",
-            f"  static constexpr headway::Nanoseconds timeout_ns = {number(operator.timeout or 0)};",
-            f"  static constexpr int limited_side = {-1 if limit is None else ports.index(limit[0])};",
+            _length("within_us", operator.within),
+            f"  static constexpr headway::Nanoseconds timeout_ns = {number(timeout)};",
+            f"  static constexpr int limited_side = {limited};",
             f"  static constexpr std::int64_t most = {-1 if most is None else number(most)};",
             _size("most_left", sizes.kept[ports[0]]),
             _size("most_right", sizes.kept[ports[1]]),
@@ -89,7 +94,7 @@ def write_join(operator: Join, context: WriteContext) -> OperatorCode:
             _size("most_right_waiting", sizes.waiting[ports[1]] if operator.timeout else 0),
             *_join_key("left_key", "Left", key, left.struct, [one for one, _ in operator.keys]),
             *_join_key("right_key", "Right", key, right.struct, [one for _, one in operator.keys]),
-            f"  static bool where(const Left* {rows}) {{ return {asked}; }}",
+            *_join_where(where_name if operator.where is not None else None),
             "  static void columns(const Left* left, const Right* right, Out& out) {",
             f"    {columns_name}(left, right, out);",
             "  }",
@@ -107,6 +112,18 @@ def _join_columns(operator: Join, left: PortRow, right: PortRow) -> list[tuple[s
         (column.name, column_of(one.port, column.name, one.struct))
         for one in (left, right)
         for column in one.struct.columns[1:]
+    ]
+
+
+def _join_where(name: str | None) -> list[str]:
+    if name is None:
+        return [
+            "  static bool where(const Left* /*left*/, const Right* /*right*/) { return true; }"
+        ]
+    return [
+        "  static bool where(const Left* left, const Right* right) {",
+        f"    return {name}(*left, *right);",
+        "  }",
     ]
 
 
@@ -150,10 +167,8 @@ def write_aggregate(operator: Aggregate, context: WriteContext) -> OperatorCode:
             f"  using Out = {context.output.name};",
             f"  using Key = {key.name};",
             f"  using State = {named.state};",
-            "  static constexpr headway::Microseconds window_us = "
-            f"{number(operator.window // MICROSECOND)};",
-            "  static constexpr headway::Microseconds every_us = "
-            f"{number(operator.every // MICROSECOND)};",
+            _length("window_us", operator.window),
+            _length("every_us", operator.every),
             _size("most_groups", context.sizes.groups),
             _size("most_windows", context.sizes.windows),
             *_row_key(key, row, operator.by),
@@ -203,8 +218,7 @@ def write_distinct(operator: Distinct, context: WriteContext) -> OperatorCode:
             [
                 f"  using In = {row.name};",
                 f"  using Key = {key.name};",
-                "  static constexpr headway::Microseconds within_us = "
-                f"{number(operator.within // MICROSECOND)};",
+                _length("within_us", operator.within),
                 _size("most_kept", context.sizes.kept[port.port]),
                 *_row_key(key, row, operator.keys),
             ],

@@ -41,9 +41,9 @@ class WriteContext:
 class OperatorCode:
     """``text`` declares functions, types and objects, in the program's namespace.
 
-    What it does with a row is one of: ``filter`` and ``map``, functions of the program that take
-    references (``bool f(const In&)``, ``void f(const In&, Out&)``); ``converters``, one such function
-    by port, empty where the layout is the same; ``object``, something derived from
+    What it does with a row is one of: ``filter`` or ``map``, a function of the program that takes
+    references (``bool f(const In&)``, ``void f(const In&, Out&)``); ``converters``, such a function
+    for each port, empty where the layout is the same; ``object``, something derived from
     ``headway::Operator``. ``arena`` is a C++ constant: the bytes that the object takes at start.
     """
 
