@@ -124,6 +124,11 @@ class Unit:
     def operators(self) -> tuple[str, ...]:
         return self.task.operators
 
+    @property
+    def declares_nothing(self) -> bool:
+        """Whether its declared cost is nothing; where time passes by itself it takes some."""
+        return not (self.cost or self.base_cost or self.item_cost)
+
 
 @dataclass(slots=True)
 class RunProgram:
@@ -248,7 +253,7 @@ def _unit(
         unit.base_cost = cost.of(0, node.speed)
         unit.item_cost = cost.of(1, node.speed) - cost.of(0, node.speed)
         unit.between_items = cost.between_items
-        unit.free = unit.free and not unit.base_cost and not unit.item_cost
+        unit.free = unit.declares_nothing
         unit.whole = None
     return unit
 
