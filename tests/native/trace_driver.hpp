@@ -60,7 +60,7 @@ class ArrivalFile {
   ArrivalFile(const ArrivalFile&) = delete;
   ArrivalFile& operator=(const ArrivalFile&) = delete;
 
-  bool next(headway::Arrival& arrival) {
+  bool next(headway::SourceArrival& arrival) {
     std::uint16_t source = 0;
     if (file_ == nullptr || std::fread(&arrival.time, sizeof arrival.time, 1, file_) != 1 ||
         std::fread(&source, sizeof source, 1, file_) != 1) {
