@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.exploring import examples
+from tests.native.row_layouts import layout_of
 
 from headway.model.schema import DataType, Field, Schema, schema
 from headway.native import arrow_rows
@@ -21,8 +23,6 @@ from headway.native.arrow_rows import (
     table_of_rows,
     tuples_of_rows,
 )
-from tests.exploring import examples
-from tests.native.row_layouts import layout_of
 
 WHOLE = {DataType.INT: 31, DataType.BIGINT: 63, DataType.TIMESTAMP: 53}
 
@@ -40,7 +40,9 @@ def values_of(field: Field) -> st.SearchStrategy[Any]:
             return st.floats()
         case DataType.STRING:
             most = 128 if field.length is None else field.length
-            return st.text(max_size=most).map(lambda text: text.encode()[:most].decode("utf-8", "ignore"))
+            return st.text(max_size=most).map(
+                lambda text: text.encode()[:most].decode("utf-8", "ignore")
+            )
 
 
 @st.composite
@@ -64,7 +66,9 @@ def streams(draw: st.DrawFn) -> tuple[Schema, list[tuple[Any, ...]]]:
 def bits(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A row whose NaN and -0.0 can be compared."""
     return tuple(
-        ("float", "nan" if math.isnan(v) else struct.pack("<d", v)) if type(v) is float else (type(v), v)
+        ("float", "nan" if math.isnan(v) else struct.pack("<d", v))
+        if type(v) is float
+        else (type(v), v)
         for v in row
     )
 
@@ -110,7 +114,9 @@ def test_what_is_unknown_is_zero() -> None:
     assert rows[0]["k1"] == rows[0]["k2"] == rows[0]["k3"] == False  # noqa: E712 - numpy's
     unknown, known = rows.tobytes()[: layout.size], rows.tobytes()[layout.size :]
     marks = {column.known for column in layout.columns}
-    assert all(a == b for i, (a, b) in enumerate(zip(unknown, known, strict=True)) if i not in marks)
+    assert all(
+        a == b for i, (a, b) in enumerate(zip(unknown, known, strict=True)) if i not in marks
+    )
 
 
 def test_columns_of_a_sliced_and_chunked_table() -> None:

@@ -74,8 +74,9 @@ class RowLayout:
                 names.append(f"k{place}")
                 formats.append("?")
                 offsets.append(column.known)
-        fields = {"names": names, "formats": formats, "offsets": offsets, "itemsize": self.size}
-        return np.dtype(fields)
+        return np.dtype(
+            {"names": names, "formats": formats, "offsets": offsets, "itemsize": self.size}
+        )
 
 
 def column_kinds(schema: Schema) -> list[Any]:
@@ -130,9 +131,7 @@ def _numbers(column: Any, kind: DataType) -> np.ndarray[Any, Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _put_texts(
-    sizes: np.ndarray[Any, Any], texts: np.ndarray[Any, Any], column: Any
-) -> None:
+def _put_texts(sizes: np.ndarray[Any, Any], texts: np.ndarray[Any, Any], column: Any) -> None:
     """Each text to its place: the bytes of all stand one after another, as Arrow has them."""
     column = column.cast(pa.large_string()).fill_null("")
     for first in range(0, len(column), TEXTS_AT_ONCE):
