@@ -117,13 +117,14 @@ def find_toolchain(
 ) -> Toolchain:
     """EnvironmentMissing where there is none that can compile C++17."""
     environment = os.environ if environment is None else environment
-    return _found(target, environment.get("CXX", ""), environment.get("PATH", os.defpath))
+    chosen, path = environment.get("CXX", "").strip(), environment.get("PATH", os.defpath)
+    return _found(target, chosen, path, _has_zig())
 
 
-@lru_cache(maxsize=64)
-def _found(target: Target, chosen: str, path: str) -> Toolchain:
+@lru_cache(maxsize=64)  # asking a compiler takes as long as compiling a small program
+def _found(target: Target, chosen: str, path: str, has_zig: bool) -> Toolchain:
     refused: list[str] = []
-    for command in _candidates(target, chosen, path):
+    for command in _candidates(target, chosen, path, has_zig):
         try:
             return _asked(command, target)
         except _Unusable as reason:
@@ -136,13 +137,13 @@ def _found(target: Target, chosen: str, path: str) -> Toolchain:
     raise EnvironmentMissing(_nothing_found(target, refused))
 
 
-def _candidates(target: Target, chosen: str, path: str) -> list[tuple[str, ...]]:
-    zig: list[tuple[str, ...]] = [(sys.executable, "-m", ZIG_PACKAGE)] if _has_zig() else []
+def _candidates(target: Target, chosen: str, path: str, has_zig: bool) -> list[tuple[str, ...]]:
+    zig: list[tuple[str, ...]] = [(sys.executable, "-m", ZIG_PACKAGE)] if has_zig else []
     if target is not Target.NATIVE:
         return zig
     if chosen:
         try:
-            return [tuple(shlex.split(chosen)) or ("",)]
+            return [tuple(shlex.split(chosen))]
         except ValueError:  # an open quotation mark
             return [(chosen,)]
     found = [shutil.which(name, path=path) for name in SYSTEM_COMPILERS]
@@ -152,7 +153,7 @@ def _candidates(target: Target, chosen: str, path: str) -> list[tuple[str, ...]]
 def _has_zig() -> bool:
     try:
         return importlib.util.find_spec(ZIG_PACKAGE) is not None
-    except ValueError:  # hidden: its place among the modules is None
+    except ValueError:  # something of this name was imported that is no package
         return False
 
 
@@ -222,6 +223,8 @@ def _output(command: tuple[str, ...], given: str = "", folder: str | None = None
 STANDARD = ("-std=c++17",)
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow")
 LANGUAGE = ("-fno-exceptions", "-fno-rtti", "-ffp-contract=off")
+THREADS = ("-pthread",)
+"""applications may use them; costs nothing where they do not"""
 SMALL = ("-O2", "-ffunction-sections", "-fdata-sections")
 LINKED_SMALL = ("-Wl,--gc-sections", "-Wl,--as-needed", "-s")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -233,7 +236,7 @@ def flags_of(
     """All that a program is compiled and linked with but its files and definitions."""
     family = toolchain.family
     flags = [*_target_flags(toolchain), *STANDARD, *WARNINGS, *(("-Werror",) if strict else ())]
-    flags += LANGUAGE
+    flags += [*LANGUAGE, *THREADS]
     if mode is Mode.RELEASE:
         flags += SMALL
         flags += ("-Wl,-dead_strip",) if sys.platform == "darwin" else LINKED_SMALL
@@ -306,8 +309,8 @@ def compile_program(
 
 
 def _named(source: Path) -> str:
-    """A file whose name begins with a dash is no option."""
-    return f"./{source}" if str(source).startswith("-") else str(source)
+    """A file whose name begins with a dash is no option, and one with @ no list of options."""
+    return f"./{source}" if str(source).startswith(("-", "@")) else str(source)
 
 
 def _compile(command: Sequence[str], folder: Path | None, toolchain: Toolchain) -> str:

@@ -109,7 +109,7 @@ class Policy(ABC):
     """whether waiting tuples of a train may run as one batch (`--batching`). How long one may take
     follows from the plan's promises, which are made for earliest deadline first over trains"""
     guarded: ClassVar[bool] = False
-    """whether it reserves processor time: it needs virtual time and declared costs, and hard load
+    """whether it reserves processor time: it needs declared costs and rates, and hard load
     above capacity is refused before anything runs"""
     in_engine: ClassVar[bool] = True
     """whether the vehicle engine runs queries under it; if not, it is for task sets only"""
