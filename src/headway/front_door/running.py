@@ -77,8 +77,9 @@ def run(
     (``zero_cost=True``: none) in virtual time, or in real time with ``clock='wall'`` or a clock of
     your own; ``speed`` replays faster. ``sinks`` are called with the tuples of an output as they
     come. ``engine='native'`` compiles the plan to C++ first and runs that in virtual time: the
-    same tuples, side outputs and trace, much faster. Spark DataFrames, or ``engine='spark'``, run on Spark: in the DataFrames' session, in
-    ``spark``, in the one that is active, or in a new local one.
+    same tuples, side outputs and trace, much faster. Spark DataFrames, or ``engine='spark'``, run
+    on Spark: in the DataFrames' session, in ``spark``, in the one that is active, or in a new local
+    one.
 
     InputError says what does not go together; DataError which table, column or row is wrong.
     """

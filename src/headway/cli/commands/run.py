@@ -380,8 +380,8 @@ def run(
     Runs on Spark in this process unless told otherwise: a batch over all vehicles of the
     recording, or with --mode stream live, micro-batch by micro-batch, until Ctrl-C. The vehicle
     engine runs vehicle by vehicle, under a scheduling policy and with costs; --engine native
-    compiles the plan for it first and takes the same options. All compute the same tuples. Writes each output, Parquet for tuples that were late, shed, rejected or failed, and
-    summary.json.
+    compiles the plan to C++ first and takes the same options. All compute the same tuples. Writes
+    each output, Parquet for tuples that were late, shed, rejected or failed, and summary.json.
 
     Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
     """
