@@ -23,6 +23,7 @@ from engine_chain import COLUMNS, plan_of
 
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
+from headway.engine.kernel import Kernel
 from headway.model.expression import Sql
 from headway.model.operators import Filter, Input
 from headway.model.plan import Plan
@@ -128,6 +129,7 @@ def _medians(queued: int) -> Decision:
     nothing = Stamps()
     call = nothing.around(plain)
     only_checked: list[int] = []
+    assert isinstance(result.kernel, Kernel)
     ingest = next(iter(result.kernel.ingests.values()))
     for arrival in _asked_for(found, only_checked):
         row = arrival.row

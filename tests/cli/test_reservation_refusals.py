@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from headway.engine.jobs import Arrival
 from headway.engine.wall_engine import WallEngine
 from headway.schedule.online import OVERLOAD_POLICIES
 
-RESERVING = ["rop-edf", *(name for name, policy in OVERLOAD_POLICIES.items() if policy.guarded)]
+RESERVING = [
+    name for name, policy in OVERLOAD_POLICIES.items() if policy.guarded and policy.in_engine
+]
 HELLO = EXAMPLES / "hello"
 RUN = ("--engine", "vehicle", "--input", HELLO / "recording")
 
@@ -24,24 +27,45 @@ def refused(outcome: object, what: str) -> None:
     assert outcome.out == ""  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("policy", RESERVING)
-def test_in_wall_clock_time(policy: str, tmp_path: Path) -> None:
-    outcome = headway(
-        "run", HELLO / "query.yaml", *RUN, "--output", tmp_path / "out",
-        "--clock", "wall", "--policy", policy,
-    )  # fmt: skip
-    refused(outcome, f"'{policy}' reserves processor time, which needs virtual time")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("policy", RESERVING)
-def test_in_executables_for_nodes(policy: str, tmp_path: Path) -> None:
-    outcome = headway(
+@pytest.mark.parametrize("policy", ["rop-edf-1-paper", "rop-edf-2-paper"])
+def test_what_is_for_task_sets_only(policy: str, tmp_path: Path) -> None:
+    out = ("--output", tmp_path / "out", "--clock", "wall", "--policy", policy)
+    refused(
+        headway("run", HELLO / "query.yaml", *RUN, "--vehicle", HELLO / "vehicle.yaml", *out),
+        f"the engine does not run '{policy}'",
+    )
+    built = headway(
         "build", HELLO / "query.yaml", "--vehicle", HELLO / "vehicle.yaml",
         "--out", tmp_path / "out", "--policy", policy,
     )  # fmt: skip
-    refused(outcome, f"'{policy}' reserves processor time, which needs virtual time")
+    refused(built, f"the engine does not run '{policy}'")
     assert not (tmp_path / "out").exists()
+
+
+def test_several_nodes_in_one_process_and_wall_clock_time(tmp_path: Path) -> None:
+    outcome = headway(
+        "run", STUDY / "query.yaml", "--engine", "vehicle", "--input", STUDY / "recording",
+        "--vehicle", STUDY / "vehicle_modern.yaml", "--output", tmp_path / "out",
+        "--policy", "rop-edf", "--clock", "wall",
+    )  # fmt: skip
+    refused(outcome, "'rop-edf-1' reserves a processor for each node, and all run in one process")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("policy", RESERVING)
+def test_executables_for_nodes_carry_reservations_and_no_compiler(
+    policy: str, tmp_path: Path
+) -> None:
+    outcome = headway(
+        "build", STUDY / "query.yaml", "--vehicle", STUDY / "vehicle_modern.yaml",
+        "--out", tmp_path / "out", "--policy", policy,
+    )  # fmt: skip
+    assert (outcome.code, outcome.err) == (0, "")
+    for executable in (tmp_path / "out").glob("*.pyz"):
+        with zipfile.ZipFile(executable) as archive:
+            names = archive.namelist()
+        assert "headway/engine/reservations.py" in names
+        assert not [name for name in names if name.startswith("headway/compiler")]
 
 
 def test_plain_orders_run_in_wall_clock_time_too() -> None:

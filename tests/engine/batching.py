@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tests.compiler.build import one_node
+from tests.engine.counts import kernel_of
 from tests.engine.support import compiled, in_order
 
 from headway.engine.engine import Engine
@@ -179,4 +180,4 @@ def batches_in(result: RunResult) -> list[int]:
 
 def ran(result: RunResult) -> dict[str, list[int]]:
     """Unit -> how many tuples ended after n operators, by n."""
-    return {unit.name: unit.ran for unit in result.kernel.program.units}
+    return {unit.name: unit.ran for unit in kernel_of(result).program.units}

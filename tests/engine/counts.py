@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from headway.engine.kernel import Kernel
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.results import RunResult
 from headway.model.operators import Filter, Map, Union
@@ -37,9 +38,15 @@ class OperatorCount:
         return self.consumed - gone - self.kept
 
 
+def kernel_of(result: RunResult) -> Kernel:
+    """That of the Python engine, which can be asked for more than counts."""
+    assert isinstance(result.kernel, Kernel)
+    return result.kernel
+
+
 def operator_counts(result: RunResult) -> list[OperatorCount]:
     """The sources, then the operators, in the order of the query."""
-    core = result.kernel
+    core = kernel_of(result)
     graph = core.program.graph
     passed = core.passed()
     dropped = Counter((one.where, one.kind) for _, one in result.side.dropped)
@@ -85,8 +92,9 @@ def operator_counts(result: RunResult) -> list[OperatorCount]:
 
 def _ran(result: RunResult) -> tuple[Counter[str], Counter[str]]:
     """Consumed by each operator, and produced inside trains; the fast way counts by train."""
-    consumed, produced = Counter(result.kernel.consumed), Counter(result.kernel.produced)
-    for unit in result.kernel.program.units:
+    kernel = kernel_of(result)
+    consumed, produced = Counter(kernel.consumed), Counter(kernel.produced)
+    for unit in kernel.program.units:
         for index, name in enumerate(unit.operators):
             consumed[name] += sum(unit.ran[index + 1 :])
             if index + 1 < len(unit.operators):
@@ -95,7 +103,7 @@ def _ran(result: RunResult) -> tuple[Counter[str], Counter[str]]:
 
 
 def _kept(result: RunResult, name: str) -> int:
-    program = result.kernel.program
+    program = kernel_of(result).program
     stateful = program.stateful.get(name)
     gathering = sum(
         unit.gathering.size()

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 from tests.compiler.build import one_node, query_of
+from tests.engine.counts import kernel_of
 from tests.engine.support import Slot, compiled, in_order, run, slots_of
 
 from headway.engine.jobs import Arrival
@@ -130,7 +131,7 @@ def test_more_cores_finish_sooner(seed: int) -> None:
         given = [Arrival(0, f"s{n % 6}", (0, float(n))) for n in range(24)]
         result = run(plan, given)
         work = sum(slot.end - slot.start for slot in slots_of(result))
-        longest = max(unit.cost for unit in result.kernel.program.units)
+        longest = max(unit.cost for unit in kernel_of(result).program.units)
         assert result.kernel.now <= work // cores + longest
         ends.append(result.kernel.now)
     assert ends == sorted(ends, reverse=True)

@@ -65,7 +65,11 @@ COMMANDS: tuple[Command, ...] = (
         "spark-submit-args",
         "Package a query for a cluster and print the spark-submit command that runs it there.",
     ),
-    _own("build", "Build one self-contained executable (.pyz) for each node of a plan."),
+    _own(
+        "build",
+        "Build one self-contained executable for each node of a plan: a Python bundle or native "
+        "code.",
+    ),
     _own(
         "schedule",
         "Schedule a task graph on a network of unlike processors and links, before anything runs.",

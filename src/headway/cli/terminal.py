@@ -202,6 +202,20 @@ def progress(
         bar.update(task, completed=done)
 
 
+@contextmanager
+def working(*, shown: bool) -> Iterator[Callable[[str], None]]:
+    """Gives a function that says what is being done now, for work of unknown length; shows it where
+    standard error is a terminal."""
+    if not shown or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status("") as status:
+        yield lambda text: status.update(Text(plain(text)))
+
+
 # ---------------------------------------------------------------- files that a command writes
 
 

@@ -14,6 +14,7 @@ from headway.compiler.latency.verdict import batch_budget
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Sink
 from headway.engine.operators.operator_base import Dropped
+from headway.engine.path_tasks import PathTasks
 from headway.engine.program import RunProgram, build_program
 from headway.engine.reranking import Reranking
 from headway.engine.reservations import Reservations
@@ -99,7 +100,8 @@ class Engine:
             quick=self.fast_path,
         )
         if self._reserves is not None:
-            Reservations(self.plan, time, self._reserves)
+            paths = PathTasks(self.plan, self._program).tables()
+            Reservations(paths, time, self._reserves)
         elif isinstance(self._policy, RerankingPolicy):
             Reranking(time, self._policy)
         time.run(arrivals)

@@ -37,7 +37,7 @@ from headway.engine.jobs import (
     Work,
     make_job,
 )
-from headway.engine.operators.operator_base import Dropped, StatefulOperator
+from headway.engine.operators.operator_base import DropKind, Dropped, StatefulOperator
 from headway.engine.operators.user_defined import Signal
 from headway.engine.program import Flight, Flights, RunProgram, Unit
 from headway.engine.trace import Event, EventKind, Trace
@@ -482,6 +482,19 @@ class Kernel:
         if self.record:
             now, name = self.now, unit.head.name
             self.record((EventKind.TIMEOUT, now, now, unit.node, "", name, root, 0, 0))
+
+    def lose(self, job: ReadyJob, reason: str) -> None:
+        """A job that has not begun is shed: every tuple of it is listed, of a gathering all that
+        were gathered, and windows no longer wait for it."""
+        work, head = job.work, job.unit.operators[0]
+        lost = [(job.port, job.row)]
+        if isinstance(work, GatheredBatch):
+            lost = [(port, row) for port, rows in work.rows.items() for row in rows]
+        elif work is FRESH_TUPLE:
+            self.consumed[head] += 1  # of what was gathered it is known already
+        self.take_side([Dropped(head, DropKind.SHED, row, reason, port) for port, row in lost])
+        if job.flight is not None:
+            job.flight.landed = True
 
     def take_side(self, dropped: list[Dropped]) -> None:
         """Hands out what left its way."""

@@ -16,17 +16,14 @@ far as neither they nor what follows them sends anything over a bus: there nothi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from headway.compiler.latency.job_flows import work_of
-from headway.compiler.latency.soft_room import is_soft, soft_rooms
+from headway.compiler.latency.soft_room import is_soft, needed_by_hard, soft_rooms
 from headway.compiler.latency.verdict import graph_with_partners
-from headway.engine.declared_limits import RateWatch, rate_text
-from headway.engine.kernel import Outlet
+from headway.engine.declared_limits import rate_text
 from headway.engine.program import RunProgram, Unit
+from headway.engine.reserved_paths import Entrance, JobWork, PathPlace, ReservedPaths
 from headway.model.graph import Graph
 from headway.model.plan import Plan
-from headway.model.quantities import ArrivalCurve
 from headway.model.query import Criticality
 from headway.model.taskset import FULL, TaskKind
 from headway.schedule.online.reservation import TaskFacts
@@ -38,33 +35,6 @@ from headway.schedule.overload.plan_paths import (
     task_sets_of,
 )
 from headway.schedule.overload.simulate import facts_of
-
-
-@dataclass(frozen=True, slots=True)
-class PathPlace:
-    """Where a job belongs: a task on a node, behind so many gatherings."""
-
-    node: str
-    task: int
-    hard: bool
-    stage: int
-
-
-@dataclass(frozen=True, slots=True)
-class JobWork:
-    """What a job brings to a node at most, by declared costs, decisions included (ns)."""
-
-    once: int
-    """paid once by a gathering head"""
-    each: int
-    """for each tuple"""
-    bounded: bool
-    """no join on the way makes pairs that are charged to the tuples of its other side"""
-    last: int
-    """relative deadline of the last train of the path on this node"""
-
-    def of(self, items: int) -> int:
-        return self.once + items * self.each
 
 
 class PathTasks:
@@ -92,7 +62,7 @@ class PathTasks:
         stages = _stages(program)
         self._places: dict[tuple[int, str], PathPlace] = {}
         for unit in program.units:
-            if unit.free:
+            if unit.declares_nothing:
                 continue
             for source in graph.sources_before(unit.operators[0]):
                 path = owner[unit.operators[0], source]
@@ -153,6 +123,29 @@ class PathTasks:
             entry = name
         return results, bounded
 
+    def tables(self) -> ReservedPaths:
+        """All of it, by names."""
+        program, graph = self._program, self._program.graph
+        named = [(unit, source) for unit in program.units for source in graph.sources]
+        placed = [(u, source) for u, source in named if (u.index, source) in self._places]
+        return ReservedPaths(
+            sources=tuple(graph.sources),
+            facts={node: tuple(facts) for node, facts in self.facts.items()},
+            overheads=self.overheads,
+            places={(u.name, source): self._places[u.index, source] for u, source in placed},
+            works={
+                (u.name, port, source): self.work(u, port, source)
+                for u, source in placed
+                for port in ("", *(one.port for one in u.head.inputs))
+            },
+            first_source={u.name: self._first_source[u.index] for u in program.units},
+            entrances={
+                name: _entrance(name, program)
+                for name, source in graph.sources.items()
+                if source.arrivals is not None and needed_by_hard(name, graph)
+            },
+        )
+
 
 def _stages(program: RunProgram) -> dict[str, int]:
     """Gatherings on the way to and in each operator."""
@@ -166,36 +159,27 @@ def _stages(program: RunProgram) -> dict[str, int]:
 # -------------------------------------------------------------------- declared rates
 
 
-class Policer:
-    """Whether a tuple at this time still keeps to all rates of an arrival curve
-    (:class:`~headway.engine.declared_limits.RateWatch`); one that does not takes no place."""
-
-    def __init__(self, curve: ArrivalCurve) -> None:
-        self._watches = [RateWatch(rate) for rate in curve.rates]
-
-    def lets_in(self, now: int) -> bool:
-        """Decides on a tuple that comes now, and counts it if it may."""
-        if any(now < watch.earliest[0] for watch in self._watches):
-            return False
-        for watch in self._watches:
-            watch.arrived(now)
-        return True
-
-
-class Entrance:
-    """A source that a hard path begins at."""
-
-    def __init__(self, curve: ArrivalCurve, wire: Outlet, program: RunProgram) -> None:
-        self.policer = Policer(curve)
-        graph = program.graph
-        self.takers = [(u, port) for u, port in wire.units if _soft_and_here(u, graph, program)]
-        """soft trains that may take what is beyond the rate"""
-        self.sinks = [
-            sink
-            for name, sink in zip(wire.output_names, wire.outputs, strict=True)
+def _entrance(source: str, program: RunProgram) -> Entrance:
+    graph = program.graph
+    curve = graph.sources[source].arrivals
+    assert curve is not None
+    entering = [
+        (unit, port)
+        for (stream, _), units in program.entering.items()
+        if stream == source
+        for unit, port in units
+    ]
+    return Entrance(
+        units=tuple(
+            (unit.name, port) for unit, port in entering if _soft_and_here(unit, graph, program)
+        ),
+        outputs=tuple(
+            name
+            for name in graph.outputs_of[source]
             if graph.outputs[name].criticality is Criticality.SOFT
-        ]
-        self.reason = f"beyond the declared rate ({rate_text(curve.sustained)}) of a hard path"
+        ),
+        reason=f"beyond the declared rate ({rate_text(curve.sustained)}) of a hard path",
+    )
 
 
 def _soft_and_here(unit: Unit, graph: Graph, program: RunProgram) -> bool:

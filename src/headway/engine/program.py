@@ -29,6 +29,9 @@ from headway.schedule.online.policy import (
 
 FREE = Cost(0)
 
+BuildOperator = Callable[[Operator, Mapping[str, Schema]], StatefulOperator]
+"""(operator, schemas of all streams) -> what keeps its state"""
+
 
 @dataclass(frozen=True, slots=True)
 class StaticOrder:
@@ -81,6 +84,7 @@ class Unit:
     costs: tuple[int, ...]
     key: KeyFunction
     head: Operator
+    facts: UnitFacts
     rank: RankFunction | None = None
     """in place of ``key`` where the policy ranks jobs again"""
     gathering: Gathering | None = None
@@ -120,6 +124,11 @@ class Unit:
     def operators(self) -> tuple[str, ...]:
         return self.task.operators
 
+    @property
+    def declares_nothing(self) -> bool:
+        """Whether its declared cost is nothing; where time passes by itself it takes some."""
+        return not (self.cost or self.base_cost or self.item_cost)
+
 
 @dataclass(slots=True)
 class RunProgram:
@@ -144,17 +153,19 @@ def assemble(
     charged: bool = True,
     apart: Collection[str] = (),
     leaving: Collection[str] = (),
+    build: BuildOperator = build_stateful,
 ) -> RunProgram:
     """The units that run these tasks. ``charged`` off gives every operator the cost nothing.
 
     Operators ``apart`` are not fused with their neighbours; other nodes want to know how far time
-    has come on the streams ``leaving``.
+    has come on the streams ``leaving``. ``build`` makes the operators that keep state: one who only
+    wants to know how a program is laid out needs nothing that runs.
     """
     graph = graph_of(plan.query)
     schemas = dict(plan.schemas)
     nodes = {node.name: node for node in plan.vehicle.nodes}
     stateful = {
-        name: build_stateful(operator, schemas)
+        name: build(operator, schemas)
         for name, operator in graph.operators.items()
         if not is_stateless(operator)
     }
@@ -231,19 +242,18 @@ def _unit(
         level=order.level[task.name],
         capacity=order.capacity[task.name],
     )
-    unit = Unit(index, task, task.node, steps, costs, policy.key(facts), head)
+    unit = Unit(index, task, task.node, steps, costs, policy.key(facts), head, facts)
     if isinstance(policy, RerankingPolicy):
         unit.rank = policy.rank(facts)
     if head.gathering is not None:
         custom = stateful[head.name]
-        assert isinstance(custom, CustomOperator)
         cost = cost_of(head, node)
-        unit.custom = custom
+        unit.custom = custom if isinstance(custom, CustomOperator) else None
         unit.gathering = Gathering([p.port for p in head.inputs], head.gathering)
         unit.base_cost = cost.of(0, node.speed)
         unit.item_cost = cost.of(1, node.speed) - cost.of(0, node.speed)
         unit.between_items = cost.between_items
-        unit.free = unit.free and not unit.base_cost and not unit.item_cost
+        unit.free = unit.declares_nothing
         unit.whole = None
     return unit
 

@@ -2,23 +2,20 @@
 
 A job is ranked when it is released and after each of its operators; where the policy ranks
 ``while_waiting``, all waiting jobs are ranked again before the most urgent one is looked at
-(:class:`~headway.schedule.online.policy.RerankingPolicy`). Both clocks ask :class:`JobRanks`; in
-virtual time :class:`Reranking` stands over the run.
+(:class:`~headway.schedule.online.policy.RerankingPolicy`). :class:`Reranking` stands over the run,
+by either clock.
 """
 
 from __future__ import annotations
 
 from heapq import heapify
-from typing import TYPE_CHECKING
 
 from headway.engine.jobs import GatheredBatch, ReadyJob, Stepping
+from headway.engine.overseer import OverseenTime
 from headway.engine.trace import EventKind
 from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
 from headway.schedule.online.policy import JobFacts, Key, RerankingPolicy
-
-if TYPE_CHECKING:  # a node in wall-clock time carries no virtual time
-    from headway.engine.virtual_time import CoreGroup, VirtualTime
 
 
 class JobRanks:
@@ -64,9 +61,9 @@ def _left(job: ReadyJob, done: int) -> int:
 
 
 class Reranking:
-    """Stands over a run in virtual time (:class:`~headway.engine.virtual_time.Overseer`)."""
+    """Stands over a run (:class:`~headway.engine.overseer.Overseer`)."""
 
-    def __init__(self, time: VirtualTime, policy: RerankingPolicy) -> None:
+    def __init__(self, time: OverseenTime, policy: RerankingPolicy) -> None:
         self._kernel = time.kernel
         self._preemptive = policy.preemptive
         self._ranks = JobRanks(policy)
@@ -74,7 +71,7 @@ class Reranking:
         """job -> its key since its last operator, which no waiting changes"""
         self._ran: set[int] = set()
         """jobs that have run an operator and were not ranked since"""
-        time.overseen(self, self)
+        time.overseen(self)
 
     def lets_in(self, source: str, row: Row, root: int, late: bool) -> bool:
         """Every tuple enters."""
@@ -83,30 +80,32 @@ class Reranking:
     def admit(self, job: ReadyJob) -> ReadyJob:
         return job._replace(key=self._ranks.of(job, self._kernel.now))
 
-    def before_choice(self, group: CoreGroup) -> None:
-        self._ranks.again(group.ready, self._kernel.now)
+    def before_choice(self, ready: list[ReadyJob]) -> None:
+        self._ranks.again(ready, self._kernel.now)
 
-    def key_now(self, group: CoreGroup, job: ReadyJob) -> Key:
-        if not self._preemptive or not group.ready:
+    def key_now(self, ready: list[ReadyJob], job: ReadyJob) -> Key:
+        if not self._preemptive or not ready:
             return job.key  # nobody could go before it
         if self._ranks.while_waiting:
-            self._ranks.again(group.ready, self._kernel.now)
+            self._ranks.again(ready, self._kernel.now)
             return self._ranks.of(job, self._kernel.now)
         if job.number in self._ran:
             self._ran.remove(job.number)
             self._ranked[job.number] = self._ranks.of(job, self._kernel.now)
         return self._ranked.get(job.number, job.key)
 
-    def goes_on(self, group: CoreGroup, job: ReadyJob) -> None:
+    def goes_on(self, job: ReadyJob) -> None:
         """It is the most urgent one still."""
 
     def resumed(self, job: ReadyJob) -> EventKind:
         return EventKind.RESUME
 
-    def spent(self, job: ReadyJob, time: int) -> None:
-        self._ranks.spent(job, time)
+    def works(self, job: ReadyJob) -> None:
+        """What it gives out is ranked for itself."""
 
-    def gave(self, job: ReadyJob) -> None:
+    def worked(self, job: ReadyJob, declared: int, taken: int) -> None:
+        """Ranks go by declared times, whatever was measured."""
+        self._ranks.spent(job, declared)
         self._ran.add(job.number)
 
     def ended(self, job: ReadyJob) -> None:

@@ -1,4 +1,4 @@
-"""Reservations in virtual time: admission at release, budgets at the borders of operators.
+"""Reservations: admission at release, budgets at the borders of operators, by either clock.
 
 The jobs of a reservation are tuples on operator paths (:mod:`headway.engine.path_tasks`); each node
 has a ledger that is told of releases and completions. A job whose budget does not hold its next
@@ -8,23 +8,34 @@ interrupted, so unlike in a task set
 - what is left of a budget when the next operator does not fit is not used,
 - a job that comes while an overrun or less urgent one runs waits for that one's operator to end.
 
-Operators that say ``preempt: between_items`` have borders between their items as well."""
+Operators that say ``preempt: between_items`` have borders between their items as well.
+
+In virtual time an operator takes what it declares. In wall-clock time a budget is charged with the
+time that the operator really took, what it passes on included: a budget is there so that a job that
+takes longer than it said does so at its own expense and not at that of a hard one, and only a
+measured time shows that. Whether the *next* operator fits is asked by its declared cost, since
+nothing else is known of it. So a budget can become negative by one operator's excess; the job that
+caused it is the one that overruns. A tuple is admitted as of the time it was due, though a busy
+engine takes it in later: as in virtual time, where it would have come in the middle of an operator.
+
+What declares no cost reserves nothing: in wall-clock time, where it takes some, it belongs to the
+job that made its tuple, and is charged to it.
+"""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
 
-from headway.compiler.latency.soft_room import needed_by_hard
-from headway.engine.jobs import FRESH_TUPLE, GatheredBatch, ReadyJob, Stepping
+from headway.engine.jobs import GatheredBatch, ReadyJob, Stepping
 from headway.engine.operators.operator_base import DropKind, Dropped
-from headway.engine.path_tasks import Entrance, PathPlace, PathTasks
+from headway.engine.overseer import OverseenTime
 from headway.engine.program import Unit
+from headway.engine.reserved_paths import PathPlace, Policer, ReservedPaths
 from headway.engine.trace import EventKind
-from headway.engine.virtual_time import CoreGroup, VirtualTime
-from headway.model.plan import Plan
 from headway.model.taskset import FULL
 from headway.model.user_operator import Row
+from headway.schedule.online.policy import Key
 from headway.schedule.online.reservation import (
     UNLIMITED,
     WAITING,
@@ -82,26 +93,21 @@ class PathJob(ReservedJob):
 class Books:
     """What is reserved on every node, and for which tuples."""
 
-    def __init__(self, tasks: PathTasks, policy: ReservationPolicy) -> None:
-        self._tasks = tasks
+    def __init__(self, paths: ReservedPaths, policy: ReservationPolicy) -> None:
+        self._paths = paths
         self.ledgers: Mapping[str, Ledger] = {
-            node: policy.open_for_tuples(facts, tasks.overheads.get(node, 0))
-            for node, facts in tasks.facts.items()
+            node: policy.open_for_tuples(facts, paths.overheads.get(node, 0))
+            for node, facts in paths.facts.items()
         }
         self._number = 0
 
     def release(
-        self, unit: Unit, port: str, source: str | None, deadline: int, now: int, items: int,
-        cause: PathJob | None,
+        self, unit: Unit, port: str, source: str | None, place: PathPlace, deadline: int, now: int,
+        items: int,
     ) -> PathJob | None:  # fmt: skip
-        """The job of a tuple before a unit: that of the train which made it, if both are on one
-        path, else a new one; none if that is not admitted. ``deadline`` is the unit's (ns);
-        ``items`` counts what was gathered."""
-        place = self._tasks.place(unit, source)
-        if cause is not None and cause.place == place:
-            cause.pending += 1
-            return cause
-        work = self._tasks.work(unit, port, source)
+        """A new job for a tuple before a unit; none if it is not admitted. ``deadline`` is the
+        unit's (ns); ``items`` counts what was gathered."""
+        work = self._paths.work(unit.name, port, source)
         until = deadline + work.last - unit.task.relative_deadline
         ledger = self.ledgers[place.node]
         job = PathJob(ledger, place, now, until, work.of(items))
@@ -127,69 +133,91 @@ class Books:
         assert following is None or isinstance(following, PathJob)
         return following
 
-    def hard(self, unit: Unit, source: str | None) -> bool:
-        return self._tasks.place(unit, source).hard
-
 
 class Reservations:
     """Oversees a run under a policy that reserves: polices its sources, admits its jobs and looks
     at their budgets. Every job is admitted, so none takes the fast path."""
 
-    def __init__(self, plan: Plan, time: VirtualTime, policy: ReservationPolicy) -> None:
+    def __init__(self, paths: ReservedPaths, time: OverseenTime, policy: ReservationPolicy) -> None:
         self._time, self._kernel = time, time.kernel
-        program = time.kernel.program
-        self.books = Books(PathTasks(plan, program), policy)
+        self.books, self._paths = Books(paths, policy), paths
         self.admitted: dict[int, PathJob] = {}
-        """number of a queued or begun train -> its job"""
+        """number of a queued or begun train -> its job; those not in it reserve nothing"""
         self.held_back: dict[int, list[ReadyJob]] = {}
         """job number -> its trains, while it waits for another job of its task"""
         self._at_work: PathJob | None = None
         """whose operator ends now"""
-        graph = program.graph
-        self._source_names = list(graph.sources)
-        self._source_numbers = {name: i for i, name in enumerate(self._source_names)}
+        self._source_numbers = {name: i for i, name in enumerate(paths.sources)}
         self._origins = array("H", [UNKNOWN])
         """root -> its source"""
-        self._policed = {
-            name: Entrance(curve, time.kernel.entrances[name], program)
-            for name, source in graph.sources.items()
-            if (curve := source.arrivals) is not None and needed_by_hard(name, graph)
+        graph = time.kernel.program.graph
+        self._policers = {
+            name: Policer(curve)
+            for name in paths.entrances
+            if name in graph.sources and (curve := graph.sources[name].arrivals) is not None
         }
-        time.overseen(self, self)
+        time.overseen(self)
 
     # ---------------------------------------------------------------- entering
 
     def lets_in(self, source: str, row: Row, root: int, late: bool) -> bool:
         """Notes where a tuple comes from. One beyond the declared rate of a hard path is listed as
         rejected, and goes to soft trains only."""
-        self._origins.extend([UNKNOWN] * (root - len(self._origins)))
-        self._origins.append(self._source_numbers[source])
-        entrance, kernel = self._policed.get(source), self._kernel
-        if entrance is None or entrance.policer.lets_in(kernel.now):
+        self._note_origin(root, self._source_numbers[source])
+        policer, kernel = self._policers.get(source), self._kernel
+        if policer is None or policer.lets_in(kernel.now):
             return True
+        entrance, wire = self._paths.entrances[source], kernel.entrances[source]
         kernel.take_side([Dropped(source, DropKind.REJECTED, row, entrance.reason)])
-        for sink in entrance.sinks:
-            sink(row, kernel.now)
-        for unit, port in entrance.takers:
-            kernel.offer(unit, port, row, root, late)
+        for name, sink in zip(wire.output_names, wire.outputs, strict=True):
+            if name in entrance.outputs:
+                sink(row, kernel.now)
+        for unit, port in wire.units:
+            if (unit.name, port) in entrance.units:
+                kernel.offer(unit, port, row, root, late)
         return False
+
+    def _note_origin(self, root: int, source: int) -> None:
+        self._origins.extend([UNKNOWN] * (root - len(self._origins)))
+        self._origins.append(source)
 
     def _source_of(self, root: int) -> str | None:
         number = self._origins[root] if root < len(self._origins) else UNKNOWN
-        return None if number == UNKNOWN else self._source_names[number]
+        return None if number == UNKNOWN else self._paths.sources[number]
+
+    # ---------------------------------------------------------------- between processes
+
+    def leaving(self, root: int) -> int:
+        """In place of a root that leaves for another process: its source, which is all that is
+        asked for there."""
+        return self._origins[root] if root < len(self._origins) else UNKNOWN
+
+    def coming(self, source: int) -> int:
+        """A root of our own for a tuple that another process let :meth:`leaving`."""
+        kernel = self._kernel
+        kernel.roots += 1
+        self._note_origin(kernel.roots, source if source < len(self._paths.sources) else UNKNOWN)
+        return kernel.roots
 
     # ---------------------------------------------------------------- admission
 
     def admit(self, job: ReadyJob) -> ReadyJob | None:
-        items = job.work.items if isinstance(job.work, GatheredBatch) else 1
-        source = self._source_of(job.root)
-        found = self.books.release(
-            job.unit, job.port, source, job.key, self._kernel.now, items, self._at_work
-        )
+        source, cause = self._source_of(job.root), self._at_work
+        place = self._paths.place(job.unit.name, source)
+        if place is None and cause is None:
+            return job._replace(key=(0, job.key))
+        if cause is not None and (place is None or cause.place == place):
+            cause.pending += 1  # still the same job
+            found: PathJob | None = cause
+        else:
+            assert place is not None
+            items = job.work.items if isinstance(job.work, GatheredBatch) else 1
+            found = self.books.release(
+                job.unit, job.port, source, place, job.key, self._kernel.now, items
+            )
         if found is None:
-            self._reject(job, source)
-            if job.flight is not None:
-                job.flight.landed = True
+            assert place is not None
+            self._reject(job, place)
             return None
         if found.due == WAITING:
             self.held_back.setdefault(found.number, []).append(job)
@@ -200,54 +228,46 @@ class Reservations:
         self.admitted[train.number] = job
         return train._replace(key=job.key(train.key))
 
-    def _reject(self, job: ReadyJob, source: str | None) -> None:
+    def _reject(self, job: ReadyJob, place: PathPlace) -> None:
         """Every tuple that is lost is listed: of a gathering all that were gathered."""
-        hard = self.books.hard(job.unit, source)
-        self._kernel.refused += hard
-        reason = FULL_UP + " for a hard output" * hard
-        lost = [(job.port, job.row)]
-        if isinstance(job.work, GatheredBatch):
-            lost = [(port, row) for port, rows in job.work.rows.items() for row in rows]
-        head = job.unit.operators[0]
-        if job.work is FRESH_TUPLE:
-            self._kernel.consumed[head] += 1  # of what was gathered it is known already
-        self._kernel.take_side([Dropped(head, DropKind.SHED, row, reason, by) for by, row in lost])
+        self._kernel.refused += place.hard
+        self._kernel.lose(job, FULL_UP + " for a hard output" * place.hard)
 
     # ---------------------------------------------------------------- budgets
 
-    def before_choice(self, group: CoreGroup) -> None:
+    def before_choice(self, ready: list[ReadyJob]) -> None:
         """Keys change only as jobs run."""
 
-    def key_now(self, group: CoreGroup, job: ReadyJob) -> ReservedKey:
+    def key_now(self, ready: list[ReadyJob], job: ReadyJob) -> Key:
         """The key of a job before its next operator, for which its budget must do."""
         assert isinstance(job.progress, Stepping)
-        found = self.admitted[job.number]
-        others = bool(group.ready) and group.ready[0].key[0] == 0
+        found = self.admitted.get(job.number)
+        if found is None:
+            return job.key
+        others = bool(ready) and ready[0].key[0] == 0
         if found.overruns(job.progress.cost, others=others):
-            self._note(EventKind.OVERRUN, group, job)
+            self._time.befell(EventKind.OVERRUN, job)
         return found.key(job.key[1])
 
-    def goes_on(self, group: CoreGroup, job: ReadyJob) -> None:
+    def goes_on(self, job: ReadyJob) -> None:
         if job.key[0]:  # it has overrun, but nothing else is ready
-            self._note(EventKind.REPLENISH, group, job)
+            self._time.befell(EventKind.REPLENISH, job)
 
     def resumed(self, job: ReadyJob) -> EventKind:
         return EventKind.REPLENISH if job.key[0] else EventKind.RESUME
 
-    def spent(self, job: ReadyJob, time: int) -> None:
-        self._at_work = self.admitted[job.number]
-        self._at_work.budget -= time
+    def works(self, job: ReadyJob) -> None:
+        self._at_work = self.admitted.get(job.number)
 
-    def gave(self, job: ReadyJob) -> None:
+    def worked(self, job: ReadyJob, declared: int, taken: int) -> None:
+        if self._at_work is not None:
+            self._at_work.budget -= taken
         self._at_work = None  # what windows give out now is not of this job
 
     def ended(self, job: ReadyJob) -> None:
-        following = self.books.ended(self.admitted.pop(job.number), self._kernel.now)
+        found = self.admitted.pop(job.number, None)
+        following = None if found is None else self.books.ended(found, self._kernel.now)
         if following is not None:
             for train in self.held_back.pop(following.number, []):
                 numbered = train._replace(number=self._kernel.number + 1)
                 self._time.queue(self._admitted(following, numbered))
-
-    def _note(self, kind: EventKind, group: CoreGroup, job: ReadyJob) -> None:
-        (core,) = group.places
-        self._time.note_instant(kind, group, core, job)

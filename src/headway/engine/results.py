@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from headway.engine.declared_limits import Beyond, added_up
-from headway.engine.kernel import Kernel
 from headway.engine.operators.operator_base import DropKind, Dropped
 from headway.engine.trace import Trace
 from headway.model.quantities import MICROSECOND
@@ -182,6 +181,46 @@ class SideOutput:
         return sum(one.kind == kind for _, one in self.dropped)
 
 
+class ScheduledUnit(Protocol):
+    """What reports say of a train."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def operators(self) -> tuple[str, ...]: ...
+    @property
+    def costs(self) -> tuple[int, ...]: ...
+    @property
+    def between_items(self) -> bool: ...
+
+
+class ScheduledUnits(Protocol):
+    """What ran."""
+
+    @property
+    def units(self) -> Sequence[ScheduledUnit]: ...
+
+
+class KernelCounts(Protocol):
+    """What a kernel has counted when a run is over, whatever language it is written in."""
+
+    @property
+    def now(self) -> int: ...
+    @property
+    def arrived(self) -> int: ...
+    @property
+    def timeouts(self) -> int: ...
+    @property
+    def decisions(self) -> int: ...
+    @property
+    def preemptions(self) -> int: ...
+    @property
+    def refused(self) -> int: ...
+    @property
+    def program(self) -> ScheduledUnits: ...
+    def exceeded(self) -> tuple[Beyond, ...]: ...
+
+
 @dataclass(slots=True)
 class RunResult:
     """Outputs by name, dropped tuples, the trace and the counts of a finished run."""
@@ -189,7 +228,7 @@ class RunResult:
     outputs: dict[str, OutputRecord]
     side: SideOutput
     trace: Trace
-    kernel: Kernel
+    kernel: KernelCounts
 
     def summary(self) -> RunSummary:
         kernel = self.kernel

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import Any, Protocol
+from typing import Any
 
 from headway.engine.bus_network import BusNetwork
 from headway.engine.fast_path import FastPath
 from headway.engine.jobs import DECISION, FINISH, NEVER, Arrival, ReadyJob, Stepping, TimedCall
-from headway.engine.kernel import BulkSink, Gatekeeper, Kernel, Outlet, Sink
+from headway.engine.kernel import BulkSink, Kernel, Outlet, Sink
 from headway.engine.operators.operator_base import Dropped
+from headway.engine.overseer import Overseer, put_over
 from headway.engine.program import Flight, RunProgram, Unit
 from headway.engine.trace import EventKind, Trace
 from headway.model.plan import Plan
@@ -52,34 +53,6 @@ class CoreGroup:
         self.places = {
             core: f"{node.name}.{core}" if node.cores > 1 else node.name for core in cores
         }
-
-
-class Overseer(Protocol):
-    """Stands over the jobs of a run: admits them, and may change their keys before an operator."""
-
-    def admit(self, job: ReadyJob) -> ReadyJob | None:
-        """The job as it is to be queued; None if it is not, or not yet."""
-
-    def before_choice(self, group: CoreGroup) -> None:
-        """The most urgent of a group's ready jobs is about to be chosen."""
-
-    def key_now(self, group: CoreGroup, job: ReadyJob) -> Key:
-        """The key of a job before its next operator."""
-
-    def goes_on(self, group: CoreGroup, job: ReadyJob) -> None:
-        """A job goes on although its key has changed."""
-
-    def resumed(self, job: ReadyJob) -> EventKind:
-        """What is noted of a job that goes on after others."""
-
-    def spent(self, job: ReadyJob, time: int) -> None:
-        """An operator of the job has taken its time; what it gives out comes next."""
-
-    def gave(self, job: ReadyJob) -> None:
-        """The operator has given out all it gives."""
-
-    def ended(self, job: ReadyJob) -> None:
-        """The job is done."""
 
 
 class VirtualTime:
@@ -133,17 +106,10 @@ class VirtualTime:
                 unit.whole = None
         self._fast = FastPath(self, batch_budget) if quick else None
 
-    def overseen(self, overseer: Overseer, gatekeeper: Gatekeeper) -> None:
+    def overseen(self, overseer: Overseer) -> None:
         """Has every job admitted, and looked at before each of its operators: no whole trains."""
         self._overseer, self._fast = overseer, None
-        self.kernel.gatekeeper = gatekeeper
-
-        def queue_if_admitted(job: ReadyJob) -> None:
-            admitted = overseer.admit(job)
-            if admitted is not None:
-                self.queue(admitted)
-
-        self.kernel.queue = queue_if_admitted
+        put_over(overseer, self.kernel, self.queue)
         for unit in self.kernel.program.units:
             if not unit.free:
                 unit.whole = None
@@ -260,7 +226,7 @@ class VirtualTime:
                 return
             self.waiting.pop(group.index, None)
             if over is not None:
-                over.before_choice(group)
+                over.before_choice(group.ready)
             job = heappop(ready)
             kernel.decisions += 1
             start = kernel.now + group.decision_cost + group.penalty
@@ -269,7 +235,7 @@ class VirtualTime:
 
     def key_now(self, group: CoreGroup, job: ReadyJob) -> Key:
         """By what a job that has begun is ordered before its next operator."""
-        return job.key if self._overseer is None else self._overseer.key_now(group, job)
+        return job.key if self._overseer is None else self._overseer.key_now(group.ready, job)
 
     def outranked(self, group: CoreGroup, job: ReadyJob) -> bool:
         """Whether another job is to go before the next operator of one that has begun."""
@@ -298,14 +264,14 @@ class VirtualTime:
         """Runs the job's operators one by one while nothing can happen before their end."""
         over = self._overseer
         if over is not None:
-            key = over.key_now(group, job)
+            key = over.key_now(group.ready, job)
             if key != job.key:
                 job = job._replace(key=key)
                 if group.ready and group.ready[0].key < key:
                     heappush(group.ready, job)
                     self.leave(group, core)
                     return
-                over.goes_on(group, job)
+                over.goes_on(job)
         kernel, progress = self.kernel, job.progress
         assert isinstance(progress, Stepping)
         while True:
@@ -340,9 +306,10 @@ class VirtualTime:
         over = self._overseer
         if over is None:
             return progress.step_on()
-        over.spent(job, progress.cost)
+        cost = progress.cost
+        over.works(job)
         more = progress.step_on()
-        over.gave(job)
+        over.worked(job, cost, cost)
         return more
 
     def go_on_after_others(
@@ -364,7 +331,7 @@ class VirtualTime:
     def preempt(self, group: CoreGroup, core: int, job: ReadyJob) -> None:
         """A job gives way, for the cost of a preemption."""
         if self._overseer is not None:
-            job = job._replace(key=self._overseer.key_now(group, job))
+            job = job._replace(key=self._overseer.key_now(group.ready, job))
         self.kernel.preemptions += 1
         self.note_instant(EventKind.PREEMPT, group, core, job)
         group.penalty += group.preemption_cost
@@ -399,6 +366,12 @@ class VirtualTime:
         record, unit = self.kernel.record, job.unit
         assert record is not None
         record((RUN, start, end, unit.node, group.places[core], unit.name, job.number, first, ran))
+
+    def befell(self, kind: EventKind, job: ReadyJob) -> None:
+        """Something befell a job on the only core of its group."""
+        group = self.group_of[job.unit.index]
+        (core,) = group.places
+        self.note_instant(kind, group, core, job)
 
     def note_instant(self, kind: EventKind, group: CoreGroup, core: int, job: ReadyJob) -> None:
         """Something befell a job on a core."""

@@ -24,15 +24,18 @@ from typing import TYPE_CHECKING, Any
 from headway.engine.clock import Behind, KeepingUp, MonotonicClock, PacedClock, WallClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Sink
+from headway.engine.path_tasks import PathTasks
 from headway.engine.program import build_program
+from headway.engine.reservations import Reservations
+from headway.engine.reserved_paths import ReservedPaths
 from headway.engine.results import OutputRecord, OutputTuple, RunResult, SideOutput, records_of
 from headway.engine.trace import Trace
 from headway.engine.wall_time import WallTime, apart
-from headway.errors import InputError
+from headway.errors import InputError, UnsupportedError
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.user_operator import Row
-from headway.schedule.online import Policy, policy_named
+from headway.schedule.online import Policy, ReservationPolicy, engine_policy_named
 
 if TYPE_CHECKING:
     from headway.engine.results import OutputTuple
@@ -164,6 +167,18 @@ class Subscriptions:
 # -------------------------------------------------------------------- the engine
 
 
+def check_one_processor(paths: ReservedPaths, policy: Policy) -> None:
+    """UnsupportedError where several nodes would share this process: each has a whole processor to
+    reserve, and there is only one."""
+    nodes = list(dict.fromkeys(place.node for place in paths.places.values()))
+    if len(nodes) > 1:
+        raise UnsupportedError(
+            f"{policy.name!r} reserves a processor for each node, and all run in one process here",
+            got=f"the nodes {', '.join(nodes)}",
+            want="give each a process of its own (`headway build`), or run in virtual time",
+        )
+
+
 @dataclass(kw_only=True)
 class WallEngine:
     """One vehicle, one run. ``speed`` replays faster or slower than recorded; ``epoch`` is the
@@ -190,9 +205,13 @@ class WallEngine:
         known = [source.name for source in self.plan.query.sources]
         if unknown := sorted(self.live.difference(known)):
             raise InputError("no such source", at=unknown[0], want=f"one of {', '.join(known)}")
-        chosen = policy_named(self.policy) if isinstance(self.policy, str) else self.policy
+        chosen = engine_policy_named(self.policy) if isinstance(self.policy, str) else self.policy
         self._policy = chosen
         self._program = build_program(self.plan, chosen, apart=apart(self.plan))
+        self._paths: ReservedPaths | None = None
+        if isinstance(chosen, ReservationPolicy) and chosen.guarded:
+            self._paths = PathTasks(self.plan, self._program).tables()
+            check_one_processor(self._paths, chosen)
         self._time: WallTime | None = None
         self._started = threading.Event()
         self.keeping_up = KeepingUp(
@@ -224,6 +243,9 @@ class WallEngine:
             keeping_up=self.keeping_up,
             live=self.live,
         )
+        if self._paths is not None:
+            assert isinstance(self._policy, ReservationPolicy)
+            Reservations(self._paths, run, self._policy)
         self._time = run
         self._started.set()
         try:

@@ -21,8 +21,9 @@ from headway.engine.clock import KeepingUp, PacedClock
 from headway.engine.jobs import NEVER, Arrival, ReadyJob, Stepping, TimedCall
 from headway.engine.kernel import Kernel, Outlet, Sink
 from headway.engine.operators.operator_base import Dropped
+from headway.engine.overseer import Overseer, put_over
 from headway.engine.program import RunProgram
-from headway.engine.reranking import JobRanks
+from headway.engine.reranking import Reranking
 from headway.engine.trace import EventKind, Trace
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
@@ -116,7 +117,7 @@ class WallTime:
         self.live = live
         self._outside: Outside = OneProcess(plan, self) if outside is None else outside(self)
         self._preemptive = policy.preemptive
-        self._ranks = JobRanks(policy) if isinstance(policy, RerankingPolicy) else None
+        self._overseer: Overseer | None = None
         self._events: list[TimedCall] = []
         self._ready: list[ReadyJob] = []
         self._inbox: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
@@ -129,6 +130,13 @@ class WallTime:
         """sources whose node is not heard of: windows do not wait for them"""
         self._jobs_since = 0
         self._moved = True
+        if isinstance(policy, RerankingPolicy):
+            Reranking(self, policy)
+
+    def overseen(self, overseer: Overseer) -> None:
+        """Has every job admitted, and looked at before each of its operators."""
+        self._overseer = overseer
+        put_over(overseer, self.kernel, self.queue)
 
     # ---------------------------------------------------------------- from other threads
 
@@ -228,48 +236,67 @@ class WallTime:
 
     def queue(self, job: ReadyJob) -> None:
         self.kernel.number = job.number
-        if self._ranks is not None:
-            job = job._replace(key=self._ranks.of(job, self.kernel.now))
         heappush(self._ready, job)
 
     def _run_most_urgent(self) -> None:
-        kernel, ranks = self.kernel, self._ranks
-        if ranks is not None:
-            ranks.again(self._ready, kernel.now)
-        job = heappop(self._ready)
+        """Runs a job until it ends or gives way at the border of an operator."""
+        kernel, ready, over = self.kernel, self._ready, self._overseer
+        if over is not None:
+            over.before_choice(ready)
+        job = heappop(ready)
         kernel.decisions += 1
         progress = job.progress
         if progress is None:
             _, _, unit, port, row, root, late, work, _, _ = job
             progress = Stepping(kernel.slots(unit, port, row, root, late, work))
+            job = job._replace(progress=progress)
         else:
-            self._note(EventKind.RESUME, job, kernel.now, kernel.now, 0, 0)
+            self.befell(EventKind.RESUME if over is None else over.resumed(job), job)
         assert isinstance(progress, Stepping)
-        while True:
-            kernel.now = start = self.pace.now()
-            operator, cost = progress.operator, progress.cost
-            more = progress.step_on()  # this runs the operator
-            self._note(EventKind.RUN, job, start, self.pace.now(), operator, 1)
-            if not more:
-                break
-            self._take_in()
-            if ranks is not None:
-                ranks.spent(job, cost)
-                job = job._replace(progress=progress)
-                job = job._replace(key=ranks.of(job, kernel.now))
-                if self._preemptive:
-                    ranks.again(self._ready, kernel.now)
-            if self._preemptive and self._ready and self._ready[0].key < job.key:
-                kernel.preemptions += 1
-                self._note(EventKind.PREEMPT, job, kernel.now, kernel.now, 0, 0)
-                heappush(self._ready, job._replace(progress=progress))
+        key = job.key if over is None else over.key_now(ready, job)
+        if key != job.key:
+            job = job._replace(key=key)
+            if ready and ready[0].key < key:  # it had not begun, so this is no preemption
+                heappush(ready, job)
                 return
-        if ranks is not None:
-            ranks.ended(job)
+            assert over is not None
+            over.goes_on(job)
+        while self._step_on(job, progress):
+            self._take_in()
+            if not self._preemptive:
+                continue
+            key = job.key if over is None else over.key_now(ready, job)
+            changed = key != job.key
+            if changed:
+                job = job._replace(key=key)
+            if ready and ready[0].key < key:
+                kernel.preemptions += 1
+                self.befell(EventKind.PREEMPT, job)
+                heappush(ready, job)
+                return
+            if changed and over is not None:
+                over.goes_on(job)
+        if over is not None:
+            over.ended(job)
         self._jobs_since += 1
         if job.flight is not None:
             job.flight.landed = True
             self._moved = True
+
+    def _step_on(self, job: ReadyJob, progress: Stepping) -> bool:
+        """An operator does what it does, and takes its time for it; whether another follows."""
+        over, operator, declared = self._overseer, progress.operator, progress.cost
+        self.kernel.now = start = self.pace.now()
+        if over is None:
+            more = progress.step_on()
+            end = self.pace.now()
+        else:
+            over.works(job)
+            more = progress.step_on()
+            self.kernel.now = end = self.pace.now()
+            over.worked(job, declared, end - start)
+        self._note(EventKind.RUN, job, start, end, operator, 1)
+        return more
 
     # ---------------------------------------------------------------- watermarks and ends
 
@@ -309,6 +336,10 @@ class WallTime:
         if record := self.kernel.record:
             now = self.kernel.now
             record((EventKind.BEHIND, now, now + lag, "", "", source, 0, 0, len(self._ready)))
+
+    def befell(self, kind: EventKind, job: ReadyJob) -> None:
+        """Something befell a job."""
+        self._note(kind, job, self.kernel.now, self.kernel.now, 0, 0)
 
     def _note(
         self, kind: EventKind, job: ReadyJob, start: int, end: int, first: int, ran: int

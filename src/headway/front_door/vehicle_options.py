@@ -10,7 +10,7 @@ from headway.engine.engine import Engine, OutputCallback
 from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
-from headway.schedule.online import engine_policy_named, policy_named
+from headway.schedule.online import engine_policy_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class VehicleOptions:
     words: OptionWords = IN_PYTHON
 
     def __post_init__(self) -> None:
-        (engine_policy_named if self.virtual else policy_named)(self.policy)
+        engine_policy_named(self.policy)
         if isinstance(self.clock, str) and self.clock not in ("virtual", "wall"):
             want = "'virtual', 'wall' or a clock"
             raise InputError("there is no such clock", got=repr(self.clock), want=want)

@@ -36,6 +36,7 @@ class KnownEngine:
 VEHICLE = "vehicle"
 SPARK_BATCH = "spark batch"
 SPARK_STREAM = "spark stream"
+NATIVE = "native"
 
 ENGINES: Mapping[str, KnownEngine] = {
     engine.name: engine
@@ -43,13 +44,15 @@ ENGINES: Mapping[str, KnownEngine] = {
         KnownEngine(VEHICLE),
         KnownEngine(SPARK_BATCH, host=VEHICLE),
         KnownEngine(SPARK_STREAM, host=VEHICLE),
+        KnownEngine(NATIVE),
     )
 }
 """What a reference must give: for ``vehicle`` a subclass of ``StatefulOperator``
 (:mod:`headway.engine.operators.operator_base`) that takes the operator, the schemas of its inputs
 by port and that of its output; for ``spark batch`` and ``spark stream`` a function that takes the
 operator, its inputs by port and the schema of its output
-(:mod:`headway.spark.lowering.native_operators`)."""
+(:mod:`headway.spark.lowering.native_operators`); for ``native`` a function that takes the operator
+and a ``WriteContext`` and writes its C++ (:mod:`headway.native.operator_code`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,8 @@ _MODEL = "headway.model.operators:"
 _FORMS = "headway.files.operator_forms:"
 _INFER = "headway.compiler.schemas:"
 _BEHAVIOUR = "headway.engine.operators."
-_NATIVE = "headway.spark.lowering.native_operators:"
+_SPARK = "headway.spark.lowering.native_operators:"
+_CPP = "headway.native.cpp_operators:"
 
 FUSED = f"{_BEHAVIOUR}fused:Fused"
 """the vehicle engine writes one function of all such operators that follow each other"""
@@ -136,13 +140,18 @@ _STATE = Hosted("a stream's state is kept by the engine")
 
 
 def _stateless(kind: str, model: str, forms: Iterable[str]) -> OperatorKind:
-    native = f"{_NATIVE}lower_{kind}"
+    lowered = f"{_SPARK}lower_{kind}"
     return OperatorKind(
         kind=kind,
         model=_MODEL + model,
         forms=tuple(_FORMS + form for form in forms),
         infer=f"{_INFER}infer_{kind}",
-        engines={VEHICLE: FUSED, SPARK_BATCH: native, SPARK_STREAM: native},
+        engines={
+            VEHICLE: FUSED,
+            SPARK_BATCH: lowered,
+            SPARK_STREAM: lowered,
+            NATIVE: f"{_CPP}write_{kind}",
+        },
     )
 
 
@@ -157,8 +166,9 @@ BUILT_IN: tuple[OperatorKind, ...] = (
         infer=f"{_INFER}infer_join",
         engines={
             VEHICLE: f"{_BEHAVIOUR}join:JoinOperator",
-            SPARK_BATCH: f"{_NATIVE}lower_join",
+            SPARK_BATCH: f"{_SPARK}lower_join",
             SPARK_STREAM: _STATE,
+            NATIVE: f"{_CPP}write_join",
         },
     ),
     OperatorKind(
@@ -168,8 +178,9 @@ BUILT_IN: tuple[OperatorKind, ...] = (
         infer=f"{_INFER}infer_aggregate",
         engines={
             VEHICLE: f"{_BEHAVIOUR}aggregate:AggregateOperator",
-            SPARK_BATCH: f"{_NATIVE}lower_aggregate",
+            SPARK_BATCH: f"{_SPARK}lower_aggregate",
             SPARK_STREAM: _STATE,
+            NATIVE: f"{_CPP}write_aggregate",
         },
     ),
     OperatorKind(
@@ -181,6 +192,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}distinct:DistinctOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
+            NATIVE: f"{_CPP}write_distinct",
         },
     ),
     OperatorKind(
@@ -192,6 +204,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}user_defined:CustomOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
+            NATIVE: f"{_CPP}write_user_operator",
         },
     ),
     OperatorKind(
@@ -203,6 +216,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}user_defined:CustomOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
+            NATIVE: f"{_CPP}write_fusion",
         },
     ),
 )

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from headway.errors import Problem, TaskSetError
 from headway.model.quantities import MILLISECOND, format_duration
+
+if TYPE_CHECKING:  # a node that reserves processor time needs no numbers drawn
+    import numpy as np
 
 # ------------------------------------------------------------
 # How much of a processor jobs ask for: a constant, a range with a distribution, or a recording.
@@ -70,7 +72,7 @@ class Range:
         if self.distribution is Distribution.UNIFORM:
             return [int(one) for one in random.integers(self.low, self.high + 1, count)]
         drawn = random.normal(self.mean, (self.high - self.low) / SPREAD, count)
-        return [int(one) for one in np.clip(np.rint(drawn), self.low, self.high)]
+        return [int(one) for one in drawn.round().clip(self.low, self.high)]
 
     def scaled(self, factor: Fraction) -> Range:
         low, high, mean = (int(one * factor) for one in (self.low, self.high, self.mean))

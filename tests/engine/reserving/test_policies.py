@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.engine.counts import operator_counts
+from tests.engine.counts import kernel_of, operator_counts
 from tests.engine.reserving.small import (
     CROSSING,
     MS,
@@ -110,7 +110,7 @@ def test_a_server_of_cbs_moves_its_deadline_on() -> None:
 @pytest.mark.parametrize("policy", ["er-edf", *SAFE])
 def test_every_reservation_is_returned(policy: str) -> None:
     result = run(plan_of(CROSSING), policy, crossing(0.5))
-    reservations = result.kernel.gatekeeper
+    reservations = kernel_of(result).gatekeeper
     assert isinstance(reservations, Reservations)
     (ledger,) = reservations.books.ledgers.values()
     assert not reservations.admitted

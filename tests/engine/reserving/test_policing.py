@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.engine.reserving.small import CROSSING, crossing, misses, plan_of, run
 
 from headway.engine.operators.operator_base import DropKind
-from headway.engine.path_tasks import Policer
+from headway.engine.reserved_paths import Policer
 from headway.model.quantities import ArrivalCurve, Rate
 
 

@@ -22,7 +22,7 @@ import json
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, requires, version
 from itertools import chain
@@ -31,7 +31,9 @@ from typing import Any
 
 from headway.engine.nodes.node_key import new_key, write_key
 from headway.engine.nodes.node_slice import DEPLOYMENT, OUTPUT, NodeSlice, slice_to_json
-from headway.engine.program import StaticOrder, tasks_for
+from headway.engine.path_tasks import PathTasks
+from headway.engine.program import StaticOrder, build_program, tasks_for
+from headway.engine.reserved_paths import ReservedPaths
 from headway.engine.run_folder import unwritable, write_whole
 from headway.errors import Problem, QueryError
 from headway.extensions import Entry
@@ -40,13 +42,14 @@ from headway.model.expression import PythonCall
 from headway.model.operator_kinds import GROUP, KINDS, VEHICLE, kind_of, module_of
 from headway.model.plan import Plan
 from headway.model.query import Source
-from headway.schedule.online import policy_named
+from headway.schedule.online import Policy, engine_policy_named
 
 
 def slices_of(plan: Plan, policy: str = "s-edf") -> list[NodeSlice]:
     """The parts of all nodes that have something to do, in the plan's order."""
-    chosen = policy_named(policy)
+    chosen = engine_policy_named(policy)
     tasks, order = tasks_for(plan, chosen)
+    paths = _reserved(plan, chosen)
     fingerprint = hashlib.sha256(f"{policy}\n{plan_to_json(plan)}".encode()).hexdigest()[:16]
     names = [name for name, _ in plan.schemas]
     names += [OUTPUT + output.name for output in plan.query.outputs]
@@ -71,9 +74,18 @@ def slices_of(plan: Plan, policy: str = "s-edf") -> list[NodeSlice]:
                 streams=streams,
                 sends=query.sends,
                 receives=query.receives,
+                reserved=None if paths is None else paths.on(query.node),
             )
         )
     return parts
+
+
+def _reserved(plan: Plan, policy: Policy) -> ReservedPaths | None:
+    """What is reserved on all nodes, under a policy that does; computed here, so that no node
+    needs the compiler."""
+    if not policy.guarded:
+        return None
+    return PathTasks(plan, build_program(plan, policy)).tables()
 
 
 def _slice(plan: Plan, node: str) -> Plan:
@@ -121,9 +133,15 @@ FIRST_PORT = 47100
 
 
 def deployment_of(
-    plan: Plan, policy: str, parts: list[tuple[NodeSlice, tuple[str, ...]]], first_port: int
+    plan: Plan,
+    policy: str,
+    parts: list[tuple[NodeSlice, tuple[str, ...]]],
+    first_port: int,
+    programs: Mapping[str, tuple[str, str]] | None = None,
 ) -> dict[str, Any]:
-    """Addresses on loopback, one port after the other; each part with the packages it needs."""
+    """Addresses on loopback, one port after the other; each part with the packages it needs.
+    ``programs``: of the nodes that are no Python, their executable and what it was compiled for."""
+    programs = programs or {}
     return {
         "query": plan.query.name,
         "policy": policy,
@@ -131,7 +149,7 @@ def deployment_of(
         "nodes": {
             part.node: {
                 "address": f"127.0.0.1:{first_port + place}",
-                "executable": f"{part.node}.pyz",
+                **_executable_of(part.node, programs.get(part.node)),
                 "sources": list(part.own_sources),
                 "outputs": [output.name for output in part.plan.query.outputs],
                 "requires": list(requires),
@@ -140,6 +158,12 @@ def deployment_of(
         },
         "start_order": _start_order([part for part, _ in parts]),
     }
+
+
+def _executable_of(node: str, program: tuple[str, str] | None) -> dict[str, str]:
+    if program is None:
+        return {"executable": f"{node}.pyz"}
+    return {"executable": program[0], "target": program[1]}
 
 
 def _start_order(parts: list[NodeSlice]) -> list[str]:
@@ -206,6 +230,7 @@ if __name__ == "__main__":
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 _COMMAND = "headway.engine.nodes.node_command"
+_RESERVING = "headway.engine.reservations"
 _OFFER = "headway_node-0.dist-info"
 _READING = (
     "headway.sources.recordings",
@@ -231,9 +256,12 @@ class Executable:
         return f"{self.part.node}.pyz"
 
 
-def build_executables(plan: Plan, policy: str = "s-edf") -> list[Executable]:
-    """One for each node that has something to do."""
-    return [_executable(part) for part in slices_of(plan, policy)]
+def build_executables(
+    plan: Plan, policy: str = "s-edf", nodes: Collection[str] | None = None
+) -> list[Executable]:
+    """One for each node that has something to do, or for those of them that are named."""
+    parts = slices_of(plan, policy)
+    return [_executable(part) for part in parts if nodes is None or part.node in nodes]
 
 
 def write_build(
@@ -262,6 +290,8 @@ def _executable(part: NodeSlice) -> Executable:
     needed = {_COMMAND, part.policy.partition(":")[0]}
     needed |= set(operator_modules(part.plan))
     needed |= set(user_modules(part.plan))
+    if part.reserved is not None:
+        needed.add(_RESERVING)
     start = modules_of(needed)
     _check_users(part, start)
     later: dict[tuple[str, ...], str] = {}

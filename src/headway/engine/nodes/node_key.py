@@ -22,11 +22,11 @@ def new_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def write_key(folder: Path, key: bytes) -> Path:
+def write_key(folder: Path, key: bytes, name: str = KEY_FILE) -> Path:
     """Puts the key into the folder, in place of an older one; never readable by others, not even
     while it is written."""
-    path = folder / KEY_FILE
-    beside = folder / f".{KEY_FILE}.{secrets.token_hex(4)}"
+    path = folder / name
+    beside = folder / f".{name}.{secrets.token_hex(4)}"
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headway.engine.clock import Behind, KeepingUp, MonotonicClock, PacedClock
 from headway.engine.jobs import Arrival
@@ -26,6 +26,9 @@ from headway.engine.wall_time import ENDED, WallTime, apart
 from headway.errors import NodeFailed
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.model.user_operator import Row
+
+if TYPE_CHECKING:  # for nodes that reserve; the others carry none of it
+    from headway.engine.reservations import Reservations
 
 SUBSCRIBER = "subscriber"
 NOTED = 20
@@ -49,6 +52,8 @@ class OtherNodes:
         self._sent = tuple(dict.fromkeys(stream for stream, _ in part.sends))
         self._told: dict[str, int] = {}
         self.received = self.sent = 0
+        self.reservations: Reservations | None = None
+        """where processor time is reserved, tuples on the wire tell their source"""
 
     # ---------------------------------------------------------------- out
 
@@ -58,6 +63,8 @@ class OtherNodes:
         if record := self._kernel.record:
             now = self._kernel.now
             record((EventKind.SEND, now, now, outlet.node, "", stream, root, 0, 0))
+        if self.reservations is not None:
+            root = self.reservations.leaving(root)
         self._send_out(stream, Sent(row, root, late))
 
     def time_moved(self) -> None:
@@ -86,6 +93,8 @@ class OtherNodes:
         for row, root, late in rows:
             self.received += 1
             if remote:
+                if self.reservations is not None:
+                    root = self.reservations.coming(root)
                 self._kernel.receive(stream, self._node, row, root, late)
             else:
                 self._time.take(stream, row, self._kernel.now)
@@ -241,6 +250,7 @@ class NodeProcess:
             outside=self._see_others,
         )
         assert self._others is not None
+        self._others.reservations = self._reserve(run)
         self.log.note("running", epoch=epoch, start=start, resumed=settings.resume)
         peers.start()
         run.run(self._due(pace))
@@ -264,6 +274,15 @@ class NodeProcess:
             path = settings.outputs / f"{part.node}.report.json"
             path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         return report
+
+    def _reserve(self, run: WallTime) -> Reservations | None:
+        if self.part.reserved is None:
+            return None
+        from headway.engine.reservations import Reservations
+        from headway.schedule.online.reservation import ReservationPolicy
+
+        assert isinstance(self._policy, ReservationPolicy)
+        return Reservations(self.part.reserved, run, self._policy)
 
     def _see_others(self, run: WallTime) -> OtherNodes:
         assert self._peers is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headway.engine.nodes.wire_format import WireStream, stream_of
 from headway.engine.program import StaticOrder
@@ -13,6 +13,9 @@ from headway.errors import FileError, Problem
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.plan import Plan
 from headway.schedule.online.policy import Policy
+
+if TYPE_CHECKING:  # for nodes that reserve processor time; the others carry none of it
+    from headway.engine.reserved_paths import ReservedPaths
 
 DEPLOYMENT = "deployment.json"
 """beside the executables: where the nodes are found, and in which order to start them"""
@@ -25,7 +28,8 @@ class NodeSlice:
     """``plan`` is cut down to the node: streams of other nodes stand in it as sources.
 
     ``policy`` is ``module:Class``; ``streams`` numbers all streams of the whole plan; ``sends``
-    and ``receives`` are (stream, other node); ``fingerprint`` is that of the whole plan.
+    and ``receives`` are (stream, other node); ``fingerprint`` is that of the whole plan;
+    ``reserved`` what is reserved on the node, under a policy that does.
     """
 
     node: str
@@ -36,6 +40,7 @@ class NodeSlice:
     streams: tuple[tuple[str, int], ...]
     sends: tuple[tuple[str, str], ...]
     receives: tuple[tuple[str, str], ...]
+    reserved: ReservedPaths | None = None
 
     @property
     def own_sources(self) -> tuple[str, ...]:
@@ -57,7 +62,7 @@ class NodeSlice:
 
 
 def slice_to_json(part: NodeSlice) -> str:
-    content = {
+    content: dict[str, Any] = {
         "node": part.node,
         "fingerprint": part.fingerprint,
         "policy": part.policy,
@@ -67,6 +72,10 @@ def slice_to_json(part: NodeSlice) -> str:
         "sends": part.sends,
         "receives": part.receives,
     }
+    if part.reserved is not None:
+        from headway.engine.reserved_paths import paths_data
+
+        content["reserved"] = paths_data(part.reserved)
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -83,11 +92,20 @@ def slice_from_json(text: str, name: str = "slice.json") -> NodeSlice:
             streams=_pairs(content["streams"]),
             sends=_pairs(content["sends"]),
             receives=_pairs(content["receives"]),
+            reserved=_reserved(content.get("reserved")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(
             Problem(f"not a node's part of a plan: {error!r}", at=name, want="build it again")
         ) from None
+
+
+def _reserved(data: dict[str, Any] | None) -> ReservedPaths | None:
+    if data is None:
+        return None
+    from headway.engine.reserved_paths import paths_from_data
+
+    return paths_from_data(data)
 
 
 def _pairs(listed: list[list[Any]]) -> tuple[tuple[str, Any], ...]:

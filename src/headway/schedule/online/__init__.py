@@ -48,11 +48,11 @@ ALIASES = {"rop-edf": "rop-edf-1"}
 
 
 ENGINE_POLICIES: Mapping[str, type[Policy]] = EVERY.where(lambda policy: policy.in_engine)
-"""what the vehicle engine runs queries under, in virtual time"""
+"""what the vehicle engine runs queries under"""
 UNRESERVED: Mapping[str, type[Policy]] = EVERY.where(
     lambda policy: policy.in_engine and not policy.guarded
 )
-"""those of them that only order jobs: they need no virtual time"""
+"""those of them that only order jobs"""
 
 
 def policy_named(name: str) -> Policy:
@@ -63,15 +63,15 @@ def policy_named(name: str) -> Policy:
     found = EVERY.get(ALIASES.get(name, name))
     if found is not None and found.guarded:
         raise InputError(
-            f"{name!r} reserves processor time, which needs virtual time and declared costs",
-            want="run it with `headway run --engine vehicle --clock virtual` or "
+            f"{name!r} reserves processor time, and here jobs are only ordered",
+            want="run it with `headway run --engine vehicle`, `headway build` or "
             f"`headway loadtest`; here one of {', '.join(UNRESERVED)}",
         )
     raise InputError(f"unknown policy {name!r}", want=f"one of {', '.join(UNRESERVED)}")
 
 
 def engine_policy_named(name: str) -> Policy:
-    """A policy of the engine in virtual time: those above, and those that reserve."""
+    """A policy of the engine: those above, and those that reserve."""
     found = ALIASES.get(name, name)
     if found in ENGINE_POLICIES:
         return ENGINE_POLICIES[found]()

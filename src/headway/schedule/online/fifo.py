@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
+from headway.schedule.online.policy import KeyBase, KeyFunction, KeyRule, Policy, UnitFacts
 
 
 class FifoPlus(Policy):
@@ -18,3 +18,6 @@ class FifoPlus(Policy):
     def key(self, unit: UnitFacts) -> KeyFunction:
         rank = unit.rank
         return lambda timestamp, root: (root, rank)
+
+    def key_rule(self, unit: UnitFacts) -> KeyRule:
+        return KeyRule(KeyBase.ROOT, 0, unit.rank)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
+from headway.schedule.online.policy import (
+    ROOTS,
+    KeyBase,
+    KeyFunction,
+    KeyRule,
+    Policy,
+    UnitFacts,
+)
 
 
 class MinCostPlus(Policy):
@@ -20,3 +27,6 @@ class MinCostPlus(Policy):
     def key(self, unit: UnitFacts) -> KeyFunction:
         rank = unit.rank
         return lambda timestamp, root: (rank, root)
+
+    def key_rule(self, unit: UnitFacts) -> KeyRule:
+        return KeyRule(KeyBase.ROOT, unit.rank << ROOTS)

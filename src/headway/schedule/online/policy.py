@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
 Key = Any
@@ -43,6 +44,33 @@ class UnitFacts:
     capacity: float
     """processing capacity: tuples per second of the fastest operator path through it, or through
     a unit before it"""
+
+
+class KeyBase(Enum):
+    """What of a job its key counts from."""
+
+    TIMESTAMP = "timestamp"
+    ROOT = "root"
+    CONSTANT = "constant"
+
+
+ROOTS = 40
+"""bits that hold every arrival number"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRule:
+    """A key as numbers, for an engine that cannot call Python: (``base`` plus ``add``, ``second``),
+    in 64 bits each."""
+
+    base: KeyBase
+    add: int = 0
+    second: int = 0
+
+    def key(self, timestamp: int, root: int) -> tuple[int, int]:
+        """The key that the rule gives a job."""
+        counted = {KeyBase.TIMESTAMP: timestamp, KeyBase.ROOT: root, KeyBase.CONSTANT: 0}
+        return counted[self.base] + self.add, self.second
 
 
 class JobFacts(NamedTuple):
@@ -81,7 +109,7 @@ class Policy(ABC):
     """whether waiting tuples of a train may run as one batch (`--batching`). How long one may take
     follows from the plan's promises, which are made for earliest deadline first over trains"""
     guarded: ClassVar[bool] = False
-    """whether it reserves processor time: it needs virtual time and declared costs, and hard load
+    """whether it reserves processor time: it needs declared costs and rates, and hard load
     above capacity is refused before anything runs"""
     in_engine: ClassVar[bool] = True
     """whether the vehicle engine runs queries under it; if not, it is for task sets only"""
@@ -89,6 +117,11 @@ class Policy(ABC):
     @abstractmethod
     def key(self, unit: UnitFacts) -> KeyFunction:
         """How jobs of this unit are ordered among all ready jobs of the node."""
+
+    def key_rule(self, unit: UnitFacts) -> KeyRule | None:
+        """The same order as :meth:`key`, said in numbers; None where that cannot be: then the
+        policy is not for native code."""
+        return None
 
 
 class RerankingPolicy(Policy):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.errors import InputError
-from headway.schedule.online.policy import KeyFunction, UnitFacts
+from headway.schedule.online.policy import KeyBase, KeyFunction, KeyRule, UnitFacts
 from headway.schedule.online.reservation import Ledger, ReservationPolicy, ReservedJob, TaskFacts
 
 
@@ -33,13 +33,20 @@ class RateMonotonic(ReservationPolicy):
     features = (False, False, False, False)
 
     def key(self, unit: UnitFacts) -> KeyFunction:
+        key = (self._period(unit), unit.deadline, unit.rank)
+        return lambda timestamp, root: key
+
+    def key_rule(self, unit: UnitFacts) -> KeyRule:
+        # Deadlines of up to 13 days and 4,096 trains fit one number.
+        return KeyRule(KeyBase.CONSTANT, self._period(unit), unit.deadline << 12 | unit.rank)
+
+    def _period(self, unit: UnitFacts) -> int:
         if unit.period is None:
             raise InputError(
                 "rate-monotonic needs the rate of every source",
                 want="declare `rate` of each, or choose another policy",
             )
-        key = (unit.period, unit.deadline, unit.rank)
-        return lambda timestamp, root: key
+        return unit.period
 
     def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> Ledger:
         return PeriodOrder(tasks, overhead)

@@ -14,7 +14,7 @@ from enum import Enum, IntEnum
 from typing import ClassVar
 
 from headway.model.taskset import FULL
-from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
+from headway.schedule.online.policy import KeyBase, KeyFunction, KeyRule, Policy, UnitFacts
 
 UNLIMITED = 1 << 62
 WAITING = -UNLIMITED
@@ -155,6 +155,9 @@ class ReservationPolicy(Policy):
     def key(self, unit: UnitFacts) -> KeyFunction:
         deadline = unit.deadline
         return lambda timestamp, root: timestamp + deadline
+
+    def key_rule(self, unit: UnitFacts) -> KeyRule | None:
+        return KeyRule(KeyBase.TIMESTAMP, unit.deadline)
 
     @abstractmethod
     def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> Ledger:

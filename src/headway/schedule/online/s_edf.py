@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
+from headway.schedule.online.policy import KeyBase, KeyFunction, KeyRule, Policy, UnitFacts
 
 
 class StreamEdf(Policy):
@@ -21,6 +21,9 @@ class StreamEdf(Policy):
     def key(self, unit: UnitFacts) -> KeyFunction:
         deadline = unit.deadline
         return lambda timestamp, root: timestamp + deadline
+
+    def key_rule(self, unit: UnitFacts) -> KeyRule:
+        return KeyRule(KeyBase.TIMESTAMP, unit.deadline)
 
 
 class PrimitiveStreamEdf(StreamEdf):

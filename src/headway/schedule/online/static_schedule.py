@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.schedule.online.policy import KeyFunction, Policy, UnitFacts
+from headway.schedule.online.policy import KeyBase, KeyFunction, KeyRule, Policy, UnitFacts
 
 
 class StaticSchedule(Policy):
@@ -21,3 +21,6 @@ class StaticSchedule(Policy):
     def key(self, unit: UnitFacts) -> KeyFunction:
         position = unit.position
         return lambda timestamp, root: (root, position)
+
+    def key_rule(self, unit: UnitFacts) -> KeyRule:
+        return KeyRule(KeyBase.ROOT, 0, unit.position)

@@ -48,6 +48,7 @@ enum class Reason : std::uint8_t {
   FUSION_UNUSABLE,      // a value it cannot do without is missing or out of bounds
   FUSION_UNSTARTED,     // nothing came that an estimate could have started with
   USER,                 // detail: a number that the user's class gave
+  MALFORMED,            // not of the form that its source promises: known to who brought it
 };
 
 /// Where an operator puts what it makes. The kernel copies rows at once.

@@ -285,9 +285,12 @@ struct Dropped {
   DropKind kind;
   Reason reason;
   std::int64_t detail;
-  /// A source (by its place) or an operator: then a place in `Program::stateful`.
+  /// A source (by its place) or an operator: then a place in `Program::stateful`, or NONE for one
+  /// that keeps no state.
   bool at_source;
   Index where;
+  /// The name of that source or operator.
+  const char* name;
   Port port;
   const void* row;
   /// Of a shed tuple.

@@ -1,0 +1,259 @@
+"""Aggregates in C++: the state of a group, what a row adds to it, the columns that come of it.
+
+    names = aggregate_names("per_lane")
+    functions = aggregate_functions(names, columns, grouping, struct, out)
+
+gives the text of
+
+    struct PerLaneKey { … };                         the grouping columns, as keys are compared
+    inline PerLaneKey per_lane_key(const Speed& row)
+    inline bool key_equal(const PerLaneKey&, const PerLaneKey&)
+    inline std::uint64_t key_hash(const PerLaneKey&)
+    struct PerLaneState { … };                       ``PerLaneState{}`` is an empty group
+    inline void per_lane_add(PerLaneState& state, const Speed& row)
+    inline void per_lane_result(const PerLaneState& state, const PerLaneKey& key,
+                                std::int64_t window_start, std::int64_t window_end, Out& out)
+
+``result`` sets every column of ``out``, the grouping columns too, but not the timestamp: that is
+the oldest of the group's rows, which its operator knows. :func:`key_functions` gives the first part
+alone, for joins and other operators with keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headway.expressions.functions import AGGREGATES
+from headway.expressions.scope import WINDOW_COLUMNS
+from headway.model.expression_tree import AggregateCall, ColumnRef, Node, walk
+from headway.model.schema import DataType
+from headway.native.cpp_body import CppBody, bare
+from headway.native.cpp_expressions import (
+    CppEmitter,
+    CppValue,
+    column_code,
+    result_length,
+    row_reader,
+    struct_lengths,
+)
+from headway.native.cpp_functions import AGGREGATE_FUNCTIONS, VALUE
+from headway.native.cpp_names import camel_case, identifier
+from headway.native.cpp_row_functions import CppFunctionText, finished
+from headway.native.cpp_types import RowStruct, ValueType, text_room
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateNames:
+    """How the generated types and functions of one aggregate operator are called."""
+
+    key: str
+    key_of: str
+    state: str
+    add: str
+    result: str
+
+
+def aggregate_names(operator: str) -> AggregateNames:
+    """Names made of the operator's; they must be new where the text is put."""
+    kind, function = camel_case(operator), identifier(operator).rstrip("_")
+    return AggregateNames(
+        f"{kind}Key", f"{function}_key", f"{kind}State", f"{function}_add", f"{function}_result"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """What the state keeps for one aggregate."""
+
+    call: AggregateCall
+    member: str
+    kind: str
+
+    @property
+    def place(self) -> str:
+        return f"state.{self.member}"
+
+
+# -------------------------------------------------------------------- keys
+
+
+def key_functions(
+    key: str, key_of: str, columns: Sequence[str], struct: RowStruct
+) -> CppFunctionText:
+    """The struct of a key and its functions: made of a row, compared, hashed, asked for NULL."""
+    members = [struct.column(name) for name in columns]
+    lines = [f"struct {key} {{"]
+    lines += [f"    {column.cpp} {column.member};" for column in members]
+    lines += ["};", ""]
+    row = "row" if members else ""
+    lines += [f"inline {key} {key_of}(const {struct.name}& {row}) {{".replace("& )", "&)")]
+    parts = [f"headway::key_value(row.{column.member})" for column in members]
+    if len(parts) > 1:
+        lines += ["    return {"]
+        lines += [f"        {part}," for part in parts]
+        lines += ["    };"]
+    else:
+        lines += [f"    return {key}{{{', '.join(parts)}}};"]
+    lines += ["}", ""]
+    left, right = ("left", "right") if members else ("", "")
+    opening = f"inline bool key_equal(const {key}& {left}, const {key}& {right}) {{"
+    lines += [opening.replace("& ,", "&,").replace("& )", "&)")]
+    tests = [
+        f"headway::key_equal(left.{column.member}, right.{column.member})" for column in members
+    ]
+    lines += [f"    return {' && '.join(tests) or 'true'};".replace(" && ", " &&\n           ")]
+    lines += ["}", ""]
+    name = "key" if members else ""
+    lines += [f"inline std::uint64_t key_hash(const {key}& {name}) {{".replace("& )", "&)")]
+    if members:
+        lines += ["    std::uint64_t hash = headway::KEY_HASH_START;"]
+        lines += [f"    hash = headway::key_hash(hash, key.{column.member});" for column in members]
+        lines += ["    return hash;"]
+    else:
+        lines += ["    return headway::KEY_HASH_START;"]
+    lines += ["}", ""]
+    nullable = [column for column in members if column.nullable]
+    name = "key" if nullable else ""
+    lines += [f"inline bool key_has_null(const {key}& {name}) {{".replace("& )", "&)")]
+    unknown = " || ".join(f"!key.{column.member}.known" for column in nullable) or "false"
+    lines += [f"    return {unknown};".replace(" || ", " ||\n           "), "}"]
+    return CppFunctionText("\n".join(lines), frozenset({VALUE}))
+
+
+# -------------------------------------------------------------------- groups
+
+
+def aggregate_functions(
+    names: AggregateNames,
+    columns: Sequence[tuple[str, Node]],
+    grouping: Sequence[str],
+    struct: RowStruct,
+    out: RowStruct,
+) -> CppFunctionText:
+    """All that an aggregate operator needs; equal aggregates share a slot of the state."""
+    calls = list(
+        dict.fromkeys(
+            node for _, tree in columns for node in walk(tree) if isinstance(node, AggregateCall)
+        )
+    )
+    slots = [_slot(number, call, struct) for number, call in enumerate(calls, 1)]
+    parts = [
+        key_functions(names.key, names.key_of, grouping, struct),
+        CppFunctionText(_state(names.state, slots), frozenset({AGGREGATE_FUNCTIONS})),
+        _add(names, slots, struct),
+        _result(names, columns, grouping, slots, struct, out),
+    ]
+    return CppFunctionText(
+        "\n\n".join(part.text for part in parts), frozenset().union(*(p.headers for p in parts))
+    )
+
+
+def aggregate_lengths(columns: Sequence[tuple[str, Node]], struct: RowStruct) -> dict[str, int]:
+    """The room that string columns of the result need."""
+    lengths = struct_lengths({None: struct})
+    return {
+        name: text_room(result_length(node, lengths))
+        for name, node in columns
+        if node.type is DataType.STRING
+    }
+
+
+def _slot(number: int, call: AggregateCall, struct: RowStruct) -> _Slot:
+    member = f"{call.function}_{number}"
+    if call.function in ("count", "count_if"):
+        return _Slot(call, member, "std::int64_t")
+    if call.function == "avg":
+        return _Slot(call, member, "headway::Average")
+    length = result_length(call, struct_lengths({None: struct}))
+    return _Slot(call, member, ValueType(call.type, text_room(length)).maybe)
+
+
+def _state(name: str, slots: Sequence[_Slot]) -> str:
+    members = [f"    {slot.kind} {slot.member};" for slot in slots]
+    return "\n".join([f"struct {name} {{", *members, "};"])
+
+
+_ADD = {
+    "count": "++{place};",
+    "count_if": "{place} += {value} ? 1 : 0;",
+    "sum": "headway::add_to_sum({place}, {value});",
+    "avg": "headway::add_to_average({place}, {value});",
+    "min": "headway::keep_least({place}, {value});",
+    "max": "headway::keep_greatest({place}, {value});",
+    "bool_or": "headway::keep_any({place}, {value});",
+    "bool_and": "headway::keep_all({place}, {value});",
+}
+assert _ADD.keys() == AGGREGATES.keys()
+
+
+def _add(names: AggregateNames, slots: Sequence[_Slot], struct: RowStruct) -> CppFunctionText:
+    body = CppBody(["row", "state"])
+    emitter = CppEmitter(body, row_reader("row", struct), struct_lengths({None: struct}))
+    statements: dict[str, list[str]] = {}
+    for slot in slots:
+        argument = slot.call.argument
+        value = CppValue("") if argument is None else emitter.value(argument)
+        statement = _ADD[slot.call.function].format(place=slot.place, value=bare(value.code))
+        if "false" in value.known:
+            continue
+        statements.setdefault(value.known_code, []).append(statement)
+    for known, together in statements.items():
+        if known == CppValue("").known_code:
+            for statement in together:
+                body.line(statement)
+            continue
+        body.line(f"if ({known}) {{")
+        with body.indented():
+            for statement in together:
+                body.line(statement)
+        body.line("}")
+    opening = f"inline void {names.add}({names.state}& state, const {struct.name}& row)"
+    return finished(opening, body, used=("state", "row"))
+
+
+def _result(
+    names: AggregateNames,
+    columns: Sequence[tuple[str, Node]],
+    grouping: Sequence[str],
+    slots: Sequence[_Slot],
+    struct: RowStruct,
+    out: RowStruct,
+) -> CppFunctionText:
+    body = CppBody(["state", "key", "out", *WINDOW_COLUMNS])
+    body.headers.add(AGGREGATE_FUNCTIONS)
+    read_key = row_reader("key", struct)
+
+    def read(column: ColumnRef) -> CppValue:
+        if column.name in WINDOW_COLUMNS and column.name not in grouping:
+            return CppValue(column.name, atom=True)
+        return read_key(column)
+
+    averages = {
+        slot.call: body.define(
+            "average", "headway::Maybe<double>", f"headway::average_of({slot.place})"
+        )
+        for slot in slots
+        if slot.call.function == "avg"
+    }
+    values = {slot.call: _slot_value(slot, averages.get(slot.call)) for slot in slots}
+    emitter = CppEmitter(body, read, struct_lengths({None: struct}), values.__getitem__)
+    for name in grouping:
+        body.line(f"out.{out.column(name).member} = key.{struct.column(name).member};")
+    for name, tree in columns:
+        column = out.column(name)
+        body.line(f"out.{column.member} = {column_code(emitter.value(tree), column.type)};")
+    opening = (
+        f"inline void {names.result}(const {names.state}& state, const {names.key}& key, "
+        f"std::int64_t window_start, std::int64_t window_end, {out.name}& out)"
+    )
+    return finished(opening, body, used=("state", "key", *WINDOW_COLUMNS, "out"))
+
+
+def _slot_value(slot: _Slot, average: str | None) -> CppValue:
+    if average is not None:
+        return CppValue(f"{average}.value", (f"{average}.known",), atom=True)
+    if not AGGREGATES[slot.call.function].nullable:
+        return CppValue(slot.place, atom=True)
+    view = ".view()" if slot.call.type is DataType.STRING else ""
+    return CppValue(f"{slot.place}.value{view}", (f"{slot.place}.known",), atom=True)

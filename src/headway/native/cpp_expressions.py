@@ -1,0 +1,614 @@
+"""Typed trees to C++17: the third way to compute an expression, beside Python and Spark SQL.
+
+NULL, types, overflow and division are as in :mod:`headway.expressions.emit`. The functions of the
+runtime take any value, so nothing is guarded: a value is computed whatever the row has, and beside
+it stands when it is known. Only what can be NULL for a reason of its own (a division, a logarithm,
+a text that is no number) says so itself. Strings are seen where they lie (``std::string_view``);
+only what makes a new one gives it a place.
+
+For other writers of generated code::
+
+    body = CppBody(taken=["row", "out"])
+    value = emit_value(tree, body, row_reader("row", struct))
+    value.code, value.known      the C++ of the value, and of when it is not NULL
+    value.maybe_code             the C++ of a Maybe
+    column_code(value, type)     the C++ of a column's value, a Text for a string
+    emit_condition(tree, body, read)   a C++ bool: true only where the value is true
+    body.lines(), body.headers   the statements these need before them, and their headers
+    result_length(tree, lengths) the room that a string needs at most, in bytes
+
+Whole functions are written by :mod:`headway.native.cpp_row_functions` (filters, maps, joins) and
+:mod:`headway.native.cpp_aggregates`; rows are structs of :mod:`headway.native.cpp_types`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from headway.errors import UnsupportedError
+from headway.expressions.functions import FUNCTIONS
+from headway.model.expression_tree import (
+    AggregateCall,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    ColumnRef,
+    Compare,
+    In,
+    IsNull,
+    Literal,
+    Logic,
+    Negate,
+    Node,
+    Not,
+    PythonValue,
+)
+from headway.model.schema import DataType
+from headway.native.cpp_body import CppBody, bare
+from headway.native.cpp_functions import ARITHMETIC, CPP_CASTS, CPP_FUNCTIONS, VALUE, CppFunction
+from headway.native.cpp_names import string_literal
+from headway.native.cpp_types import RowStruct, ValueType, local_type, text_room
+
+FLOATING = (DataType.FLOAT, DataType.DOUBLE)
+_LONG_CODE = 64
+"""what is longer gets a name"""
+_DIGITS = {DataType.INT: 11, DataType.BIGINT: 20}
+_MOST_BYTES_OF_CHARACTER = 4
+_UPPER_GROWTH, _LOWER_GROWTH = (3, 1), (3, 2)
+"""how many bytes can come of how many: ``ΐ`` has 2 bytes and 6 in capitals, ``İ`` 2 and 3 in small
+letters"""
+
+
+@dataclass(frozen=True, slots=True)
+class CppValue:
+    """``code`` computes the value; it is NULL unless all conditions in ``known`` hold.
+
+    An ``atom`` is a name or a constant: it costs nothing to write it twice.
+    """
+
+    code: str
+    known: tuple[str, ...] = ()
+    atom: bool = False
+
+    @property
+    def known_code(self) -> str:
+        """A C++ condition: not NULL."""
+        return " && ".join(self.known) if self.known else "true"
+
+    @property
+    def maybe_code(self) -> str:
+        """A ``Maybe`` of the value (of a ``std::string_view`` for a string)."""
+        if not self.known:
+            return f"headway::known({bare(self.code)})"
+        return f"headway::maybe({self.known_code}, {bare(self.code)})"
+
+
+ReadColumn = Callable[[ColumnRef], CppValue]
+ReadAggregate = Callable[[AggregateCall], CppValue]
+Lengths = Callable[[ColumnRef], int]
+
+_COMPARISONS = {
+    "=": "equal",
+    "<>": "not_equal",
+    "<": "less",
+    "<=": "less_or_equal",
+    ">": "greater",
+    ">=": "greater_or_equal",
+}
+_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_WHOLE_ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply"}
+_PLACEHOLDER = re.compile(r"\$(\d|\*|N|T)")
+
+
+def emit_value(
+    node: Node,
+    body: CppBody,
+    read: ReadColumn,
+    lengths: Lengths | None = None,
+    aggregate: ReadAggregate | None = None,
+) -> CppValue:
+    """The value; what it needs before it goes into the body."""
+    return CppEmitter(body, read, lengths, aggregate).value(node)
+
+
+def emit_condition(
+    node: Node, body: CppBody, read: ReadColumn, lengths: Lengths | None = None
+) -> str:
+    """A C++ bool that is true only where the value is: not false, not NULL."""
+    return CppEmitter(body, read, lengths).condition(node)
+
+
+# -------------------------------------------------------------------- columns
+
+
+def row_reader(row: str, struct: RowStruct, present: str | None = None) -> ReadColumn:
+    """Reads the columns of ``row``, a reference to a struct. ``present``: a condition without which
+    there is no row and even its timestamp is NULL (its other columns must be NULL then)."""
+
+    def read(column: ColumnRef) -> CppValue:
+        found = struct.column(column.name)
+        place = f"{row}.{found.member}"
+        if not found.nullable:
+            return CppValue(place, () if present is None else (present,), atom=True)
+        code = f"{place}.value"
+        if found.type.type is DataType.STRING:
+            code += ".view()"
+        return CppValue(code, (f"{place}.known",), atom=True)
+
+    return read
+
+
+def port_reader(readers: Mapping[str | None, ReadColumn]) -> ReadColumn:
+    """Reads columns of several rows, by port."""
+    return lambda column: readers[column.port](column)
+
+
+def struct_lengths(structs: Mapping[str | None, RowStruct]) -> Lengths:
+    """The room of the string columns of rows, by port."""
+    return lambda column: structs[column.port].column(column.name).type.length
+
+
+def column_code(value: CppValue, kind: ValueType) -> str:
+    """The C++ of a column that holds the value."""
+    if kind.type is not DataType.STRING:
+        return value.maybe_code
+    return f"headway::maybe_text<{text_room(kind.length)}>({value.known_code}, {bare(value.code)})"
+
+
+# -------------------------------------------------------------------- lengths of strings
+
+
+def result_length(node: Node, lengths: Lengths) -> int:
+    """The most bytes that a string expression can give; 0 for other types."""
+    if node.type is not DataType.STRING:
+        return 0
+    match node:
+        case Literal():
+            return len(str(node.value).encode("utf-8", "surrogatepass")) if node.value else 0
+        case ColumnRef():
+            return lengths(node)
+        case Cast():
+            return _DIGITS.get(node.operand.type, len("false"))
+        case Case():
+            values = [*(value for _, value in node.branches), node.otherwise]
+            return max(result_length(value, lengths) for value in values)
+        case Coalesce():
+            return max(result_length(operand, lengths) for operand in node.operands)
+        case AggregateCall() if node.argument is not None:
+            return result_length(node.argument, lengths)
+        case Call():
+            return _call_length(node, [result_length(part, lengths) for part in node.arguments])
+        case PythonValue():
+            raise _refused(node)
+    raise AssertionError(f"no string: {node}")
+
+
+def _call_length(node: Call, sizes: list[int]) -> int:
+    match node.function:
+        case "concat":
+            return sum(sizes)
+        case "upper":
+            return _grown(sizes[0], _UPPER_GROWTH)
+        case "lower":
+            return _grown(sizes[0], _LOWER_GROWTH)
+        case "substring" if len(node.arguments) == 3 and isinstance(node.arguments[2], Literal):
+            characters = node.arguments[2].value
+            return min(sizes[0], _MOST_BYTES_OF_CHARACTER * max(int(characters or 0), 0))
+    return max(sizes)  # least, greatest, substring
+
+
+def _grown(size: int, growth: tuple[int, int]) -> int:
+    most, of = growth
+    return -(-size * most // of)
+
+
+def _refused(node: PythonValue) -> UnsupportedError:
+    return UnsupportedError(
+        f"the Python function {node.function} cannot run in native code",
+        want="write it in SQL, or as an operator in C++",
+    )
+
+
+# -------------------------------------------------------------------- constants
+
+
+def literal_code(node: Literal) -> str:
+    """The constant in exactly its type."""
+    value = node.value
+    match node.type:
+        case DataType.BOOLEAN:
+            return "true" if value else "false"
+        case DataType.STRING:
+            text = str(value)
+            size = len(text.encode("utf-8", "surrogatepass"))
+            return f"std::string_view({string_literal(text)}, {size})"
+        case DataType.INT:
+            whole = int(value or 0)
+            return "std::int32_t{-2147483647 - 1}" if whole == -(2**31) else _signed(str(whole))
+        case DataType.BIGINT | DataType.TIMESTAMP:
+            whole = int(value or 0)
+            digits = "-9223372036854775807 - 1" if whole == -(2**63) else str(whole)
+            return f"std::int64_t{{{digits}}}"
+    real = float(value or 0.0)
+    kind = local_type(node.type)
+    if math.isnan(real):
+        return f"std::numeric_limits<{kind}>::quiet_NaN()"
+    if math.isinf(real):
+        sign = "-" if real < 0 else ""
+        return f"({sign}std::numeric_limits<{kind}>::infinity())"
+    return _signed(repr(real) + ("F" if node.type is DataType.FLOAT else ""))
+
+
+def _signed(digits: str) -> str:
+    return f"({digits})" if digits.startswith("-") else digits
+
+
+def zero_code(kind: DataType) -> str:
+    """The value that stands where there is none."""
+    if kind is DataType.STRING:
+        return "std::string_view{}"
+    return literal_code(Literal(0, kind)) if kind is not DataType.FLOAT else "0.0F"
+
+
+def all_known(*values: CppValue) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(condition for value in values for condition in value.known))
+
+
+class CppEmitter:
+    """Writes expressions into a body. What was given a name is not computed again."""
+
+    def __init__(
+        self,
+        body: CppBody,
+        read: ReadColumn,
+        lengths: Lengths | None = None,
+        aggregate: ReadAggregate | None = None,
+    ) -> None:
+        self.body = body
+        self._read = read
+        self._lengths = lengths
+        self._aggregate = aggregate
+        self._named: dict[Node, CppValue] = {}
+        body.headers.add(VALUE)
+
+    # ---------------- values
+
+    def value(self, node: Node) -> CppValue:
+        found = self._named.get(node)
+        if found is not None:
+            return found
+        value = self._value(node)
+        if not value.atom and len(value.code) > _LONG_CODE:
+            return self._keep(node, _name_of(node), value)
+        if sum(map(len, value.known)) > _LONG_CODE:
+            known = self.body.define("known", "bool", value.known_code)
+            value = CppValue(value.code, (known,), value.atom)
+            self._named[node] = value
+        return value
+
+    def name(self, node: Node) -> CppValue:
+        """The value as an atom."""
+        value = self.value(node)
+        return value if value.atom else self._keep(node, _name_of(node), value)
+
+    def condition(self, node: Node) -> str:
+        """Code that is true exactly when the value is true, not false or NULL."""
+        return self._truth(node)
+
+    def _keep(self, node: Node, base: str, value: CppValue) -> CppValue:
+        name = self.body.define(base, local_type(node.type), value.code)
+        kept = CppValue(name, self._short(value.known), atom=True)
+        self._named[node] = kept
+        return kept
+
+    def _keep_maybe(self, node: Node, base: str, code: str, known: tuple[str, ...]) -> CppValue:
+        """Gives a name to what is a Maybe by itself, NULL also where ``known`` says so."""
+        name = self.body.define(base, f"headway::Maybe<{local_type(node.type)}>", code)
+        kept = CppValue(f"{name}.value", self._short((*known, f"{name}.known")), atom=True)
+        self._named[node] = kept
+        return kept
+
+    def _short(self, known: tuple[str, ...]) -> tuple[str, ...]:
+        if sum(map(len, known)) <= _LONG_CODE:
+            return known
+        return (self.body.define("known", "bool", " && ".join(known)),)
+
+    def _value(self, node: Node) -> CppValue:
+        match node:
+            case Literal():
+                if node.value is None:
+                    return CppValue(zero_code(node.type), ("false",), atom=True)
+                return CppValue(literal_code(node), atom=True)
+            case ColumnRef():
+                return self._read(node)
+            case Cast():
+                return self._applied(node, CPP_CASTS[node.operand.type, node.type], [node.operand])
+            case Negate():
+                return self._negate(node)
+            case Arithmetic():
+                return self._arithmetic(node)
+            case Compare():
+                return self._compare(node)
+            case Logic():
+                return self._logic(node)
+            case Not():
+                operand = self.value(node.operand)
+                return CppValue(f"(!{operand.code})", operand.known)
+            case IsNull():
+                operand = self.value(node.operand)
+                return CppValue(f"(!({operand.known_code}))" if operand.known else "false")
+            case In():
+                operand = self.value(node.operand)
+                options = ", ".join(literal_code(option) for option in node.options)
+                kind = local_type(node.operand.type)
+                code = f"headway::one_of<{kind}>({bare(operand.code)}, {{{options}}})"
+                return CppValue(code, operand.known)
+            case Case():
+                branches = [
+                    (self.condition(test), self.value(chosen)) for test, chosen in node.branches
+                ]
+                return self._chosen(node, "chosen", branches, self.value(node.otherwise))
+            case Coalesce():
+                return self._coalesce(node)
+            case Call():
+                return self._call(node)
+            case AggregateCall():
+                assert self._aggregate is not None, "an aggregate outside an aggregate operator"
+                return self._aggregate(node)
+            case PythonValue():
+                raise _refused(node)
+
+    def _chosen(
+        self,
+        node: Node,
+        base: str,
+        branches: list[tuple[str, CppValue]],
+        otherwise: CppValue,
+    ) -> CppValue:
+        """The value of the first branch whose condition holds."""
+        values = [*(value for _, value in branches), otherwise]
+        kind, zero = local_type(node.type), zero_code(node.type)
+        if not any(value.known for value in values):
+            codes = [(test, value.code) for test, value in branches]
+            name = self.body.choose(base, kind, zero, codes, otherwise.code)
+            kept = CppValue(name, atom=True)
+        else:
+            null = f"headway::null<{kind}>()"
+            codes = [(test, _maybe_or(value, null)) for test, value in branches]
+            name = self.body.choose(
+                base, f"headway::Maybe<{kind}>", null, codes, _maybe_or(otherwise, null)
+            )
+            kept = CppValue(f"{name}.value", (f"{name}.known",), atom=True)
+        self._named[node] = kept
+        return kept
+
+    def _coalesce(self, node: Coalesce) -> CppValue:
+        values = []
+        for operand in node.operands:
+            values.append(self.value(operand))
+            if not values[-1].known:
+                break
+        *first, last = values
+        if not first:
+            return last
+        branches = [
+            (value.known_code, CppValue(value.code))
+            for value in first
+            if "false" not in value.known
+        ]
+        return self._chosen(node, "first_known", branches, last) if branches else last
+
+    # ---------------- functions
+
+    def _call(self, node: Call) -> CppValue:
+        function = CPP_FUNCTIONS[node.function]
+        if node.function == "isnan":
+            operand = self.value(node.arguments[0])
+            test = f"headway::is_nan({bare(operand.code)})"
+            return CppValue(f"({' && '.join([*operand.known, test])})" if operand.known else test)
+        assert FUNCTIONS[node.function].strict != function.takes_maybe
+        return self._applied(node, function, node.arguments)
+
+    def _applied(
+        self, node: Cast | Call, function: CppFunction, arguments: Iterable[Node]
+    ) -> CppValue:
+        operands = [self.value(argument) for argument in arguments]
+        template = function.text(tuple(argument.type for argument in arguments))
+        if template == "$0":
+            return operands[0]
+        known = () if function.takes_maybe else all_known(*operands)
+        code = self._filled(template, node, operands, takes_maybe=function.takes_maybe)
+        self.body.headers.add(function.header)
+        base = _name_of(node)
+        if function.gives_maybe:
+            return self._keep_maybe(node, base, code, known)
+        if function.makes_text:
+            name = self.body.define(base, f"headway::Text<{self._room(node)}>", code)
+            self._named[node] = CppValue(f"{name}.view()", self._short(known), atom=True)
+            return self._named[node]
+        return CppValue(code, known)
+
+    def _filled(
+        self, template: str, node: Node, operands: list[CppValue], *, takes_maybe: bool
+    ) -> str:
+        kind = local_type(node.type)
+        null = f"headway::null<{kind}>()"
+        codes = [
+            _maybe_or(operand, null) if takes_maybe else bare(operand.code) for operand in operands
+        ]
+
+        def insert(match: re.Match[str]) -> str:
+            match match[1]:
+                case "*":
+                    return ", ".join(codes)
+                case "T":
+                    return kind
+                case "N":
+                    return str(self._room(node))
+            return codes[int(match[1])]
+
+        return _PLACEHOLDER.sub(insert, template)
+
+    def _room(self, node: Node) -> int:
+        assert self._lengths is not None, "the lengths of the columns are not given"
+        return text_room(result_length(node, self._lengths))
+
+    # ---------------- arithmetic: whole numbers wrap around, nothing divides by zero
+
+    def _negate(self, node: Negate) -> CppValue:
+        operand = self.value(node.operand)
+        if node.type.is_integral:
+            self.body.headers.add(ARITHMETIC)
+            return CppValue(f"headway::negate({bare(operand.code)})", operand.known)
+        return CppValue(f"(-{operand.code})", operand.known)
+
+    def _arithmetic(self, node: Arithmetic) -> CppValue:
+        left, right = self.value(node.left), self.value(node.right)
+        known = all_known(left, right)
+        if node.operator in ("/", "%", "div"):
+            return self._division(node, left, right, known)
+        if node.type.is_integral:
+            self.body.headers.add(ARITHMETIC)
+            function = _WHOLE_ARITHMETIC[node.operator]
+            return CppValue(f"headway::{function}({bare(left.code)}, {bare(right.code)})", known)
+        return CppValue(f"({self._opened(node, left.code)} {node.operator} {right.code})", known)
+
+    def _opened(self, node: Arithmetic, left: str) -> str:
+        """The left operand, without its parentheses in a chain such as a + b - c."""
+        inner = node.left
+        if not isinstance(inner, Arithmetic) or inner in self._named:
+            return left
+        same_level = ("+", "-") if node.operator in ("+", "-") else (node.operator,)
+        return bare(left) if inner.operator in same_level else left
+
+    def _division(
+        self, node: Arithmetic, left: CppValue, right: CppValue, known: tuple[str, ...]
+    ) -> CppValue:
+        """Dividing by zero is NULL; by a constant it cannot happen."""
+        if node.operator == "/" and isinstance(node.right, Literal) and node.right.value:
+            return CppValue(f"({self._opened(node, left.code)} / {right.code})", known)
+        self.body.headers.add(ARITHMETIC)
+        base = "remainder" if node.operator == "%" else "quotient"
+        code = f"headway::{base}({bare(left.code)}, {bare(right.code)})"
+        return self._keep_maybe(node, base, code, known)
+
+    # ---------------- conditions: NaN compares, logic in two values where only one matters
+
+    def _compare(self, node: Compare) -> CppValue:
+        left, right = self.value(node.left), self.value(node.right)
+        if node.operator == "<=>":
+            return self._null_safe(node, left, right)
+        function = _COMPARISONS[node.operator]
+        code = f"headway::{function}({bare(left.code)}, {bare(right.code)})"
+        return CppValue(code, all_known(left, right))
+
+    def _null_safe(self, node: Compare, left: CppValue, right: CppValue) -> CppValue:
+        if left.known and right.known:
+            null = f"headway::null<{local_type(node.left.type)}>()"
+            code = f"headway::same({_maybe_or(left, null)}, {_maybe_or(right, null)})"
+            return CppValue(code)
+        equal = f"headway::equal({bare(left.code)}, {bare(right.code)})"
+        known = all_known(left, right)
+        return CppValue(f"({' && '.join([*known, equal])})" if known else equal)
+
+    def _logic(self, node: Logic) -> CppValue:
+        if not self._nullable(node):
+            return CppValue(self._truth(node))
+        # Both what makes it true and what makes it false are written: their parts get names.
+        self._name_parts(node)
+        base = "both" if node.operator == "AND" else "either"
+        true = self._truth(node)
+        if not true.isidentifier():
+            true = self.body.define(base, "bool", true)
+        known = self.body.define(f"{base}_known", "bool", f"{true} || {self._falsity(node)}")
+        self._named[node] = CppValue(true, (known,), atom=True)
+        return self._named[node]
+
+    def _name_parts(self, node: Node) -> None:
+        match node:
+            case Logic():
+                self._name_parts(node.left)
+                self._name_parts(node.right)
+            case Not():
+                self._name_parts(node.operand)
+            case _:
+                self.name(node)
+
+    def _nullable(self, node: Node) -> bool:
+        if isinstance(node, Logic):
+            return self._nullable(node.left) or self._nullable(node.right)
+        if isinstance(node, Not):
+            return self._nullable(node.operand)
+        return bool(self.value(node).known)
+
+    def _truth(self, node: Node) -> str:
+        match node:
+            case Logic() if node not in self._named:
+                return self._joined(self._truth, node, node.operator)
+            case Not():
+                return self._falsity(node.operand)
+        value = self.value(node)
+        return _guarded(value.known, value.code)
+
+    def _falsity(self, node: Node) -> str:
+        match node:
+            case Logic() if node not in self._named:
+                return self._joined(self._falsity, node, "OR" if node.operator == "AND" else "AND")
+            case Not():
+                return self._truth(node.operand)
+            case Compare() if node.operator in _OPPOSITE and node not in self._named:
+                opposite = Compare(_OPPOSITE[node.operator], node.left, node.right)
+                value = self.value(opposite)
+                return _guarded(value.known, value.code)
+            case IsNull():
+                return _guarded(self.value(node.operand).known, "")
+        value = self.value(node)
+        return _guarded(value.known, f"!{value.code}")
+
+    def _joined(self, test: Callable[[Node], str], node: Logic, operator: str) -> str:
+        """Both conditions or either; a chain such as a AND b AND c needs no inner parentheses."""
+        sign = "&&" if operator == "AND" else "||"
+        sides = [test(node.left), test(node.right)]
+        if sign == "&&":
+            sides = [_opened_and(side) for side in sides]
+        code = f"({f' {sign} '.join(sides)})"
+        if len(code) > _LONG_CODE:
+            return self.body.define("both" if sign == "&&" else "either", "bool", code)
+        return code
+
+
+def _guarded(known: tuple[str, ...], code: str) -> str:
+    parts = [*known, code] if code else list(known)
+    if len(parts) > 1:
+        return f"({' && '.join(parts)})"
+    return parts[0] if parts else "true"
+
+
+def _opened_and(code: str) -> str:
+    """A condition without its parentheses where it is nothing but conditions joined by and."""
+    inner = bare(code)
+    return code if " || " in inner or " ? " in inner else inner
+
+
+def _maybe_or(value: CppValue, null: str) -> str:
+    return null if "false" in value.known else value.maybe_code
+
+
+def _name_of(node: Node) -> str:
+    """What a part of an expression is called, before its number."""
+    match node:
+        case Cast():
+            return "parsed" if node.operand.type is DataType.STRING else "converted"
+        case Arithmetic():
+            names = {"+": "sum", "-": "difference", "*": "product", "%": "remainder"}
+            return names.get(node.operator, "quotient")
+        case Compare() | Logic() | Not() | IsNull() | In():
+            return "test"
+        case Call():
+            return f"{node.function}_"
+    return "value"

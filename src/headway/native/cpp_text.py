@@ -1,0 +1,110 @@
+"""C++ as text: literals, tables and lines of at most 100 columns, laid out as clang-format would in
+Google's style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from textwrap import wrap
+
+COLUMNS = 100
+"""the longest line"""
+
+
+def quoted(text: str) -> str:
+    """A C++ string literal of UTF-8 bytes."""
+    out = []
+    for byte in text.encode():
+        char = chr(byte)
+        if char in ('"', "\\"):
+            out.append("\\" + char)
+        elif 32 <= byte < 127:
+            out.append(char)
+        else:
+            # Octal, since hexadecimal escapes have no end of their own.
+            out.append(f"\\{byte:03o}")
+    return '"' + "".join(out) + '"'
+
+
+def number(value: int) -> str:
+    """A whole number as a constant of 64 bits; long ones with marks between thousands."""
+    if value == -(1 << 63):
+        return "INT64_MIN"
+    return f"{value:_}".replace("_", "'")
+
+
+def truth(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def comment(text: str, *, indent: int = 0, mark: str = "//") -> list[str]:
+    """A comment, as many lines as it needs."""
+    space = " " * indent
+    lines: list[str] = []
+    for line in text.splitlines():
+        width = COLUMNS - indent - len(mark) - 1
+        for part in wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]:
+            lines.append(f"{space}{mark} {part}".rstrip())
+    return lines
+
+
+def listed(opening: str, items: Sequence[str], closing: str, *, indent: int = 0) -> list[str]:
+    """``opening a, b, c closing`` on one line if it fits, else the items after each other, filled
+    up to the right border."""
+    space = " " * indent
+    whole = f"{space}{opening}{', '.join(items)}{closing}"
+    if len(whole) <= COLUMNS and "\n" not in whole:
+        return [whole]
+    lines = [f"{space}{opening}"]
+    line = ""
+    for place, item in enumerate(items):
+        part = item if place + 1 == len(items) else f"{item},"
+        if line and len(line) + 1 + len(part) > COLUMNS:
+            lines.append(line)
+            line = ""
+        line = f"{line} {part}" if line else f"{space}    {part}"
+    # The closing bracket stands behind the last item, as clang-format has it.
+    if len(line) + len(closing) > COLUMNS:
+        lines.append(line)
+        line = f"{space}   "
+    return [*lines, line + closing]
+
+
+@dataclass(slots=True)
+class Fields:
+    """The value of a struct, field by field: ``{/*name=*/value, …}``."""
+
+    values: list[tuple[str, str]] = field(default_factory=list)
+
+    def lines(self, *, indent: int, end: str = ",") -> list[str]:
+        space = " " * indent
+        named = [f"/*{name}=*/{value}" for name, value in self.values]
+        whole = f"{space}{{{', '.join(named)}}}{end}"
+        if len(whole) <= COLUMNS and len(named) <= 4:
+            return [whole]
+        inner = [f"{space}    {one}," for one in named]
+        return [f"{space}{{", *inner, f"{space}}}{end}"]
+
+
+def fields(**values: str) -> Fields:
+    """In the order of the struct's fields."""
+    return Fields(list(values.items()))
+
+
+def table(kind: str, name: str, rows: Iterable[Fields | str]) -> list[str]:
+    """A constant array; nothing where there are no rows."""
+    found = list(rows)
+    if not found:
+        return []
+    texts = [row for row in found if isinstance(row, str)]
+    if len(texts) == len(found):
+        return listed(f"constexpr {kind} {name}[] = {{", texts, "};")
+    lines = [f"constexpr {kind} {name}[] = {{"]
+    for row in found:
+        lines += row.lines(indent=4) if isinstance(row, Fields) else [f"    {row},"]
+    return [*lines, "};"]
+
+
+def span_of(name: str, count: int) -> str:
+    """A view of such an array, or of none."""
+    return f"headway::span({name})" if count else "{}"

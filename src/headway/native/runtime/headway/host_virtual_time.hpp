@@ -1,0 +1,45 @@
+// A library that runs its program in virtual time.
+#pragma once
+
+#include "headway/host.hpp"
+#include "headway/virtual_time.hpp"
+
+namespace headway::host {
+
+class VirtualTimeHost final : public Host {
+ public:
+  VirtualTimeHost(const Program& the_program, Span<StreamLayout> the_streams,
+                  Span<PlaceOfLoss> places, Buffer* outputs, std::size_t operator_bytes)
+      : Host(the_program, the_streams, places, outputs),
+        time_(the_program, results),
+        bytes_(kernel_bytes(the_program) + operator_bytes) {}
+
+  bool start() override {
+    if (program.sources.count > MOST_SOURCES) return false;
+    void* const memory = std::malloc(bytes_);
+    if (memory == nullptr) return false;
+    Arena arena(static_cast<std::byte*>(memory), bytes_);
+    for (Operator* const one : program.stateful) one->open(arena);
+    time_.open(arena);
+    return true;
+  }
+
+  void run(More more) override {
+    ArrivalReader arrivals(program, more);
+    time_.run(arrivals);
+  }
+
+  RunCounts counts() const override {
+    return counts_of(time_.kernel.counts, time_.kernel.now, NEVER);
+  }
+
+  std::int64_t beyond_rate(Index source) const override {
+    return const_cast<VirtualTime&>(time_).kernel.ingest(source).watch.beyond;
+  }
+
+ private:
+  VirtualTime time_;
+  std::size_t bytes_;
+};
+
+}  // namespace headway::host

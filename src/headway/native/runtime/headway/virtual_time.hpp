@@ -1,0 +1,634 @@
+// Virtual time: all nodes of a plan, their processors and buses, as one discrete-event simulation.
+//
+// What happens at one instant goes in this order: operators that end, arrivals at sources,
+// deliveries by the network, timers; then free cores choose. Within a kind, the earlier scheduled
+// goes first.
+//
+// A core runs the most urgent ready job operator by operator. While nothing else can happen before
+// an operator ends, time jumps there; otherwise its end is an event among the others, and after it a
+// more urgent job may go first. A train of stateless operators is run by one call, and a source
+// whose tuples all enter one such train has a lane into it: same results at the same times, with
+// less work for each tuple.
+#pragma once
+
+#include "headway/bus_network.hpp"
+#include "headway/overseer.hpp"
+
+namespace headway {
+
+/// A tuple reaches a source. `row` stays valid until the next but one arrival is asked for.
+struct Arrival {
+  Nanoseconds time;
+  Index source;
+  /// It does not have the form that its source promises.
+  bool malformed;
+  const void* row;
+};
+
+class VirtualTime {
+  struct Group {
+    const CoreGroup* table = nullptr;
+    Heap<Ready> ready;
+    /// Cores without a job; the last one is used next.
+    List<Index> free;
+    std::uint32_t cores = 0;
+    /// Cost of preemptions, paid before the next job.
+    Nanoseconds penalty = 0;
+    /// Whether it may have something to choose.
+    bool waits = false;
+  };
+
+  /// A source whose tuples all enter one stateless train on a single core, and nothing else.
+  struct Lane {
+    UnitState* unit = nullptr;
+    Group* group = nullptr;
+    Ingest* ingest = nullptr;
+    const Outlet* entrance = nullptr;
+    Port port = 0;
+  };
+
+ public:
+  static constexpr bool FREE_UNITS = true;
+  static constexpr bool ITEM_BY_ITEM = false;
+
+  Kernel<VirtualTime> kernel;
+
+  VirtualTime(const Program& program, Sinks& sinks)
+      : kernel(program, *this, sinks), program_(program), network_(*this) {}
+  VirtualTime(const VirtualTime&) = delete;
+  VirtualTime& operator=(const VirtualTime&) = delete;
+
+  /// The memory that `open` lays out.
+  static constexpr std::size_t bytes(const Program& program) {
+    std::size_t sum = Kernel<VirtualTime>::bytes(program) + BusNetwork<VirtualTime>::bytes(program);
+    sum += Heap<TimedCall>::bytes(program.most_events) + List<Index>::bytes(program.groups.count);
+    sum += aligned(program.groups.count * sizeof(Group));
+    sum += aligned(program.sources.count * sizeof(Lane));
+    for (std::uint32_t group = 0; group < program.groups.count; ++group) {
+      sum += List<Index>::bytes(program.groups[group].places.count);
+      sum += Heap<Ready>::bytes(most_jobs(program, group));
+    }
+    return sum;
+  }
+
+  /// Lays out the memory of the run; operators are opened by who owns them. `overseer`: every job
+  /// is admitted, and looked at before each of its operators.
+  void open(Arena& arena, Overseer* overseer = nullptr) {
+    kernel.open(arena, true);
+    network_.open(program_, arena);
+    events_.open(arena, program_.most_events);
+    waiting_.open(arena, program_.groups.count);
+    groups_ = static_cast<Group*>(arena.take(program_.groups.count * sizeof(Group)));
+    for (std::uint32_t place = 0; place < program_.groups.count; ++place) {
+      Group* const group = new (groups_ + place) Group();
+      group->table = &program_.groups[place];
+      group->cores = group->table->places.count;
+      group->free.open(arena, group->cores);
+      for (std::uint32_t core = 0; core < group->cores; ++core) {
+        group->free.push(static_cast<Index>(core));
+      }
+      group->ready.open(arena, most_jobs(program_, place));
+    }
+    overseer_ = overseer;
+    if (overseer != nullptr) {
+      for (std::uint32_t place = 0; place < program_.units.count; ++place) {
+        UnitState& unit = kernel.unit(static_cast<Index>(place));
+        if (!unit.free) unit.whole = false;
+      }
+    }
+    lanes_ = static_cast<Lane*>(arena.take(program_.sources.count * sizeof(Lane)));
+    for (std::uint32_t source = 0; source < program_.sources.count; ++source) {
+      new (lanes_ + source) Lane(lane_of(static_cast<Index>(source)));
+    }
+  }
+
+  /// Takes in all arrivals, in order of time, and runs until nothing is left to do. `Arrivals`
+  /// gives `bool next(Arrival&)`.
+  template <class Arrivals>
+  void run(Arrivals& arrivals) {
+    take_next(arrivals);
+    drain(arrivals);
+    for (const ClosingOperator& closing : program_.closing) {
+      kernel.finish(closing);
+      drain(arrivals);
+    }
+  }
+
+  // -------------------------------------------------------------- for the kernel
+
+  bool at(Nanoseconds time, Order order, const Call& call) {
+    return events_.push({time, TimedCall::turn_of(order, kernel.next_number()), call});
+  }
+
+  bool queue(Job& job) {
+    if (overseer_ != nullptr && !overseer_->admit(job)) return false;
+    kernel.number_job(job);
+    Group& group = group_of(job);
+    if (!group.ready.push(Ready::of(job))) {
+      ++kernel.counts.no_room;
+      kernel.drop_job(job, DropKind::SHED, Reason::NO_ROOM);
+      return false;
+    }
+    if (!group.free.empty()) wait(group);
+    return true;
+  }
+
+  void send(const Outlet& outlet, const void* row, std::int64_t root, bool late) {
+    const Stream& stream = program_.streams[outlet.stream];
+    Message* const message = network_.message(outlet.stream, row, root, late);
+    if (message == nullptr) {
+      drop_message(outlet.stream, row);
+      return;
+    }
+    if (stream.holds_windows_back) {
+      kernel.take_off(kernel.watermarks.messages(outlet.stream), timestamp_of(row), message->flight);
+    }
+    if (kernel.traced()) {
+      const char* const node = program_.nodes[outlet.node].name;
+      kernel.note(EventKind::SEND, kernel.now, kernel.now, node, "", stream.name, root, 0, 0);
+    }
+    network_.send(*message);
+  }
+
+  void time_moved() { kernel.look(false); }
+  Microseconds source_mark(Index source) { return kernel.ingest(source).watermark(); }
+  Nanoseconds completed() const { return kernel.now; }
+
+  // -------------------------------------------------------------- for the network
+
+  void deliver(Index outlet, Message& message) {
+    kernel.receive(outlet, message.row(), message.root, message.late);
+    if (message.flight != NO_FLIGHT && network_.last_receiver(message.stream) == outlet) {
+      kernel.watermarks.messages(message.stream).land(message.flight);
+      kernel.landed();
+    }
+  }
+
+  void frame_begins(const Branch& branch, const Message& message, Nanoseconds time,
+                    std::uint32_t place) {
+    if (!kernel.traced()) return;
+    kernel.note(EventKind::FRAME, kernel.now, kernel.now + time, "",
+                program_.media[branch.medium].name, program_.streams[message.stream].name,
+                message.root, static_cast<std::int32_t>(place),
+                static_cast<std::int32_t>(branch.frames.count));
+  }
+
+  void message_ends(Message& message) {
+    if (message.flight != NO_FLIGHT) {
+      kernel.watermarks.messages(message.stream).land(message.flight);
+    }
+  }
+
+  void message_lost(Message& message) { drop_message(message.stream, message.row()); }
+
+ private:
+  static constexpr std::size_t most_jobs(const Program& program, std::uint32_t group) {
+    std::size_t sum = 0;
+    for (const Unit& unit : program.units) {
+      if (unit.group == group) sum += unit.most_jobs;
+    }
+    return sum;
+  }
+
+  Group& group_of(const Job& job) { return groups_[job.unit->table->group]; }
+
+  void drop_message(Index stream, const void* row) {
+    ++kernel.counts.no_room;
+    for (std::uint32_t source = 0; source < program_.sources.count; ++source) {
+      if (program_.outlets[program_.sources[source].outlet].stream == stream) {
+        kernel.drop_at_source(static_cast<Index>(source), DropKind::SHED, Reason::NO_ROOM, 0, row, {});
+        return;
+      }
+    }
+    for (const Unit& unit : program_.units) {
+      if (program_.outlets[unit.exit].stream != stream) continue;
+      const Step& last = unit.steps[unit.steps.count - 1];
+      kernel.drop_at_step(last, DropKind::SHED, Reason::NO_ROOM, 0, NO_PORT, row);
+      return;
+    }
+  }
+
+  // -------------------------------------------------------------- time
+
+  template <class Arrivals>
+  void take_next(Arrivals& arrivals) {
+    next_arrival_ = arrivals.next(arrival_) ? arrival_.time : NEVER;
+  }
+
+  template <class Arrivals>
+  void drain(Arrivals& arrivals) {
+    while (true) {
+      Nanoseconds time = next_arrival_;
+      if (!events_.empty() && events_.top().time < time) time = events_.top().time;
+      if (!waiting_.empty() && time > kernel.now) {
+        Group& group = groups_[waiting_[0]];
+        wait_no_more(group);
+        choose(group);
+        continue;
+      }
+      if (time == NEVER) return;
+      kernel.now = time;
+      while (!events_.empty() && events_.top().time == time &&
+             events_.top().order() == Order::FINISH) {
+        run_call(events_.pop().call);
+      }
+      while (next_arrival_ <= time) {
+        const Arrival arrival = arrival_;
+        ++kernel.counts.arrived;
+        // Taken first, so that whoever handles this arrival knows when the next one comes.
+        take_next(arrivals);
+        const Lane& lane = lanes_[arrival.source];
+        if (arrival.malformed) {
+          kernel.reject(arrival.source, arrival.row);
+        } else if (lane.unit != nullptr) {
+          arrive(lane, arrival.row);
+        } else {
+          kernel.arrive(arrival.source, arrival.row);
+        }
+      }
+      while (!events_.empty() && events_.top().time == time) run_call(events_.pop().call);
+    }
+  }
+
+  void run_call(const Call& call) {
+    switch (call.what) {
+      case CallKind::OPERATOR_ENDS:
+        operator_ends(groups_[call.place], call.core, *static_cast<Job*>(call.argument));
+        break;
+      case CallKind::COURSE_ENDS:
+        course_ends(groups_[call.place], call.core, *static_cast<Job*>(call.argument));
+        break;
+      case CallKind::CONTINUE:
+      case CallKind::CONTINUE_COURSE:
+        go_on(groups_[call.place], call.core, *static_cast<Job*>(call.argument));
+        break;
+      case CallKind::FRAME_SENT:
+      case CallKind::PASS_ON:
+        network_.run(call);
+        break;
+      default:
+        kernel.run(call);
+        break;
+    }
+  }
+
+  /// Whether anything else happens at this instant, before cores choose.
+  bool more_now() const {
+    return next_arrival_ <= kernel.now ||
+           (!events_.empty() && events_.top().time <= kernel.now);
+  }
+
+  /// Whether nothing else happens before `end`, nor at it but arrivals.
+  bool quiet(const Group& group, Nanoseconds end) const {
+    if (end > next_arrival_ || !waiting_.empty() || group.cores > 1) return false;
+    return events_.empty() || events_.top().time > end;
+  }
+
+  void call_job(Nanoseconds time, Order order, CallKind what, const Group& group, Index core,
+                Job& job) {
+    const Index place = static_cast<Index>(&group - groups_);
+    if (at(time, order, {what, place, core, 0, 0, &job})) return;
+    // No room for its end among the events: the job is lost, its core free.
+    ++kernel.counts.no_room;
+    leave(groups_[place], core);
+    kernel.forget_job(job);
+  }
+
+  // -------------------------------------------------------------- choosing
+
+  void wait(Group& group) {
+    if (group.waits) return;
+    group.waits = true;
+    waiting_.push(static_cast<Index>(&group - groups_));
+  }
+
+  void wait_no_more(Group& group) {
+    if (!group.waits) return;
+    group.waits = false;
+    const Index place = static_cast<Index>(&group - groups_);
+    std::size_t where = 0;
+    while (waiting_[where] != place) ++where;
+    waiting_.erase(where);
+  }
+
+  /// Gives free cores the most urgent jobs, and runs them as far as nothing can happen.
+  void choose(Group& group) {
+    while (!group.ready.empty() && !group.free.empty()) {
+      if (more_now()) {
+        wait(group);
+        return;
+      }
+      wait_no_more(group);
+      Job& job = *group.ready.pop().job;
+      ++kernel.counts.decisions;
+      const Nanoseconds start = kernel.now + group.table->decision_cost + group.penalty;
+      group.penalty = 0;
+      UnitState& unit = *job.unit;
+      if (!unit.whole) {
+        run_job(group, job, start);
+      } else if (job.begun) {
+        const Index core = group.free.pop();
+        note_instant(EventKind::RESUME, group, core, job);
+        follow(group, core, job, start);
+      } else if (quiet(group, start + unit.table->cost)) {
+        run_at_once(group, job, start);
+      } else {
+        begin_course(job);
+        follow(group, group.free.pop(), job, start);
+      }
+    }
+  }
+
+  /// Whether another job is to go before the next operator of one that has begun.
+  bool outranked(Group& group, Job& job) {
+    if (!program_.preemptive) return false;
+    if (overseer_ != nullptr) {
+      const std::int64_t key = key_now(group, job);
+      return !group.ready.empty() && group.ready.top().key < key;
+    }
+    return !group.ready.empty() && more_urgent(group.ready.top(), job);
+  }
+
+  // -------------------------------------------------------------- operator by operator
+
+  /// Gives a job a free core: it begins, or goes on.
+  void run_job(Group& group, Job& job, Nanoseconds start) {
+    const Index core = group.free.pop();
+    if (job.begun) {
+      const EventKind kind = overseer_ == nullptr ? EventKind::RESUME : overseer_->resumed(job);
+      note_instant(kind, group, core, job);
+    } else {
+      kernel.begin(job);
+    }
+    step(group, core, job, start);
+  }
+
+  /// Runs the job's operators one by one while nothing can happen before their end.
+  void step(Group& group, Index core, Job& job, Nanoseconds start) {
+    if (overseer_ != nullptr) {
+      const std::int64_t key = key_now(group, job);
+      if (key != job.key) {
+        job.key = key;
+        if (!group.ready.empty() && group.ready.top().key < key) {
+          group.ready.push(Ready::of(job));
+          leave(group, core);
+          return;
+        }
+        if (overseer_->overrun(job)) note_instant(EventKind::REPLENISH, group, core, job);
+      }
+    }
+    while (true) {
+      const Nanoseconds end = start + job.cost;
+      note_run(group, core, job, start, end, job.step, 1);
+      if (!quiet(group, end)) {
+        call_job(end, Order::FINISH, CallKind::OPERATOR_ENDS, group, core, job);
+        return;
+      }
+      kernel.now = start = end;
+      if (!step_on(job)) {
+        end_job(group, core, job);
+        return;
+      }
+      if (more_now()) {
+        call_job(start, Order::DECISION, CallKind::CONTINUE, group, core, job);
+        return;
+      }
+      if (outranked(group, job)) {
+        preempt(group, core, job);
+        return;
+      }
+    }
+  }
+
+  /// An operator has ended at an instant at which other things happen too: go on after them.
+  void operator_ends(Group& group, Index core, Job& job) {
+    if (step_on(job)) {
+      go_on_after_others(CallKind::CONTINUE, group, core, job);
+    } else {
+      end_job(group, core, job);
+    }
+  }
+
+  /// An operator does what it does; whether another one follows.
+  bool step_on(Job& job) {
+    if (overseer_ == nullptr) return kernel.step_on(job);
+    overseer_->spent(job, job.cost);
+    const bool more = kernel.step_on(job);
+    overseer_->gave(job);
+    return more;
+  }
+
+  void go_on_after_others(CallKind what, Group& group, Index core, Job& job) {
+    if (more_now()) {
+      call_job(kernel.now, Order::DECISION, what, group, core, job);
+    } else {
+      go_on(group, core, job);
+    }
+  }
+
+  void go_on(Group& group, Index core, Job& job) {
+    if (outranked(group, job)) {
+      preempt(group, core, job);
+    } else if (job.unit->whole) {
+      follow(group, core, job, kernel.now);
+    } else {
+      step(group, core, job, kernel.now);
+    }
+  }
+
+  /// A job gives way, for the cost of a preemption.
+  void preempt(Group& group, Index core, Job& job) {
+    if (overseer_ != nullptr) job.key = key_now(group, job);
+    ++kernel.counts.preemptions;
+    note_instant(EventKind::PREEMPT, group, core, job);
+    group.penalty += group.table->preemption_cost;
+    group.ready.push(Ready::of(job));
+    leave(group, core);
+  }
+
+  /// A core is free.
+  void leave(Group& group, Index core) {
+    group.free.push(core);
+    wait(group);
+  }
+
+  void end_job(Group& group, Index core, Job& job) {
+    leave(group, core);
+    if (overseer_ == nullptr) {
+      kernel.end(job);
+      return;
+    }
+    PathJob* const path = job.path;
+    kernel.end(job);
+    overseer_->ended(path);
+  }
+
+  /// The key of a job before its next operator, under an overseer.
+  std::int64_t key_now(Group& group, Job& job) {
+    const bool others = !group.ready.empty() && !overseer_->overrun(group.ready.top().key);
+    bool overran = false;
+    const std::int64_t key = overseer_->key_now(job, others, overran);
+    if (overran) note_instant(EventKind::OVERRUN, group, 0, job);
+    return key;
+  }
+
+  // -------------------------------------------------------------- whole trains
+
+  Lane lane_of(Index source) {
+    Lane lane;
+    const Outlet& entrance = program_.outlets[program_.sources[source].outlet];
+    if (entrance.entries.count != 1 || !entrance.outputs.empty() || entrance.sent) return lane;
+    Ingest& ingest = kernel.ingest(source);
+    if (ingest.sheds || kernel.has_windows() || overseer_ != nullptr) return lane;
+    UnitState& unit = kernel.unit(entrance.entries[0].unit);
+    Group& group = groups_[unit.table->group];
+    if (!unit.whole || unit.free || group.cores > 1) return lane;
+    lane.unit = &unit;
+    lane.group = &group;
+    lane.ingest = &ingest;
+    lane.entrance = &entrance;
+    lane.port = entrance.entries[0].port;
+    return lane;
+  }
+
+  /// From a source into its only train: run at once if the node is idle and stays undisturbed, else
+  /// queue.
+  void arrive(const Lane& lane, const void* row) {
+    UnitState& unit = *lane.unit;
+    Group& group = *lane.group;
+    Ingest& ingest = *lane.ingest;
+    if (ingest.watched) ingest.watch.arrived(kernel.now);
+    const std::int64_t root = ++kernel.roots;
+    ++kernel.passed_[lane.entrance - program_.outlets.items];
+    const bool late = ingest.mark(timestamp_of(row));
+    const Nanoseconds start = kernel.now + group.table->decision_cost;
+    if (!group.ready.empty() || group.free.empty() || group.penalty != 0 ||
+        !quiet(group, start + unit.table->cost)) {
+      kernel.release_fresh(unit, lane.port, row, lane.entrance->row_bytes, root, late);
+      return;
+    }
+    ++kernel.counts.decisions;
+    const void* out = nullptr;
+    const WholeResult result = kernel.run_whole(unit, lane.port, row, out);
+    ++unit.ran[result.ran];
+    const Nanoseconds end = start + unit.spent[result.ran];
+    kernel.now = end;
+    if (kernel.traced()) {
+      note_run(group, group.free[0], unit, kernel.next_number(), start, end, 0, result.ran);
+    }
+    if (result.passed) kernel.pass_on(unit.table->exit, out, root, late);
+  }
+
+  /// Nothing can happen before its end.
+  void run_at_once(Group& group, Job& job, Nanoseconds start) {
+    UnitState& unit = *job.unit;
+    const void* out = nullptr;
+    const WholeResult result = kernel.run_whole(unit, job.port, job.row, out);
+    ++unit.ran[result.ran];
+    const Nanoseconds end = start + unit.spent[result.ran];
+    kernel.now = end;
+    note_run(group, group.free[0], job, start, end, 0, result.ran);
+    if (result.passed) kernel.pass_on(unit.table->exit, out, job.root, job.late);
+    kernel.end(job);
+  }
+
+  /// Nobody sees the result of a train before its end, so the train has run when its job begins;
+  /// the result takes the place of the tuple.
+  void begin_course(Job& job) {
+    UnitState& unit = *job.unit;
+    const void* out = nullptr;
+    const WholeResult result = kernel.run_whole(unit, job.port, job.row, out);
+    job.begun = true;
+    job.inner = job.pending = nullptr;
+    job.ran = result.ran;
+    job.done = 0;
+    job.passed = result.passed;
+    if (result.passed && out != job.row) {
+      std::memcpy(job.own_row(), out, program_.outlets[unit.table->exit].row_bytes);
+    }
+  }
+
+  /// Runs as many operators of a train at once as end before anything can happen, and the one that
+  /// is under way then.
+  void follow(Group& group, Index core, Job& job, Nanoseconds start) {
+    const Nanoseconds* const spent = job.unit->spent;
+    const std::uint16_t first = job.done;
+    std::uint16_t done = first;
+    const Nanoseconds begin = start - spent[first];
+    if (waiting_.empty() && group.cores == 1) {
+      Nanoseconds undisturbed = next_arrival_;
+      if (!events_.empty() && events_.top().time <= undisturbed) {
+        undisturbed = events_.top().time - 1;
+      }
+      while (done < job.ran && spent[done + 1] <= undisturbed - begin) ++done;
+    }
+    const bool under_way =
+        done < job.ran && (done == first || begin + spent[done] != next_arrival_);
+    job.done = static_cast<std::uint16_t>(done + (under_way ? 1 : 0));
+    const Nanoseconds end = begin + spent[job.done];
+    if (job.done > first) note_run(group, core, job, start, end, first, job.done - first);
+    if (under_way) {
+      call_job(end, Order::FINISH, CallKind::COURSE_ENDS, group, core, job);
+      return;
+    }
+    kernel.now = end;
+    if (done < job.ran) {
+      call_job(end, Order::DECISION, CallKind::CONTINUE_COURSE, group, core, job);
+    } else {
+      end_course(group, core, job);
+    }
+  }
+
+  /// An operator has ended at an instant at which other things happen too.
+  void course_ends(Group& group, Index core, Job& job) {
+    if (job.done == job.ran) {
+      end_course(group, core, job);
+    } else {
+      go_on_after_others(CallKind::CONTINUE_COURSE, group, core, job);
+    }
+  }
+
+  void end_course(Group& group, Index core, Job& job) {
+    UnitState& unit = *job.unit;
+    ++unit.ran[job.ran];
+    if (job.passed) kernel.pass_on(unit.table->exit, job.own_row(), job.root, job.late);
+    leave(group, core);
+    kernel.end(job);
+  }
+
+  // -------------------------------------------------------------- trace
+
+  void note_run(const Group& group, Index core, const UnitState& unit, std::int64_t number,
+                Nanoseconds start, Nanoseconds end, std::int32_t first, std::int32_t ran) {
+    kernel.note(EventKind::RUN, start, end, program_.nodes[unit.table->node].name,
+                group.table->places[core], unit.table->name, number, first, ran);
+  }
+
+  void note_run(const Group& group, Index core, const Job& job, Nanoseconds start, Nanoseconds end,
+                std::int32_t first, std::int32_t ran) {
+    if (kernel.traced()) note_run(group, core, *job.unit, job.number(), start, end, first, ran);
+  }
+
+  void note_instant(EventKind kind, const Group& group, Index core, const Job& job) {
+    if (!kernel.traced()) return;
+    const UnitState& unit = *job.unit;
+    kernel.note(kind, kernel.now, kernel.now, program_.nodes[unit.table->node].name,
+                group.table->places[core], unit.table->name, job.number(), 0, 0);
+  }
+
+  const Program& program_;
+  BusNetwork<VirtualTime> network_;
+  Heap<TimedCall> events_;
+  Group* groups_ = nullptr;
+  /// Groups that may have something to choose, in the order in which they came to it.
+  List<Index> waiting_;
+  Lane* lanes_ = nullptr;
+  Overseer* overseer_ = nullptr;
+  Arrival arrival_{};
+  Nanoseconds next_arrival_ = NEVER;
+};
+
+/// The memory that a program needs in virtual time, operators aside.
+constexpr std::size_t kernel_bytes(const Program& program) { return VirtualTime::bytes(program); }
+
+}  // namespace headway

@@ -1,0 +1,339 @@
+"""An operator of the native engine beside its Python twin: the same commands to both, the same
+answers from both.
+
+Commands are collected while the Python operator runs and given to the compiled program in one go;
+``operator_driver.hpp`` is its half.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headway.native
+from headway.engine.operators.operator_base import DropKind, StatefulOperator
+from headway.engine.operators.user_defined import CustomOperator
+from headway.model.schema import DataType, Field, Schema
+from headway.model.user_operator import Row
+
+HERE = Path(__file__).parent
+RUNTIME = Path(headway.native.__file__).parent / "runtime"
+FLAGS = (
+    "-std=c++17 -O1 -Wall -Wextra -Wconversion -Wshadow -Werror -fno-exceptions -fno-rtti "
+    "-ffp-contract=off"
+).split()
+GROWS = ("-DHEADWAY_GROWS",)
+SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+NO_TIME = -(1 << 63)
+UNDECLARED_STRING_BYTES = 128
+
+# -------------------------------------------------------------------- compiling
+
+
+def compiler() -> list[str]:
+    """The machine's C++ compiler; without one the test is skipped."""
+    for name in ("c++", "g++", "clang++"):
+        if found := shutil.which(name):
+            return [found]
+    try:
+        import ziglang  # noqa: F401, PLC0415
+    except ImportError:
+        pytest.skip("there is no C++ compiler here")
+    return [sys.executable, "-m", "ziglang", "c++"]
+
+
+@cache
+def built(source: str, flags: tuple[str, ...] = GROWS) -> Path:
+    """The program of this text."""
+    folder = Path(tempfile.gettempdir()) / f"headway-native-tests-{_fingerprint(source, flags)}"
+    program = folder / "driven"
+    if program.exists():
+        return program
+    folder.mkdir(exist_ok=True)
+    text = folder / "driven.cpp"
+    text.write_text(source)
+    with tempfile.TemporaryDirectory(dir=folder) as fresh:
+        made = Path(fresh) / "driven"
+        includes = [f"-I{RUNTIME}", f"-I{HERE}", f"-I{HERE.parent.parent}"]
+        command = [*compiler(), *FLAGS, *flags, *includes, str(text), "-o", str(made)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        made.replace(program)
+    return program
+
+
+def _fingerprint(source: str, flags: tuple[str, ...]) -> str:
+    digest = hashlib.sha256(repr((source, flags, compiler())).encode())
+    for header in sorted((*RUNTIME.rglob("*.hpp"), *HERE.glob("*.hpp"))):
+        digest.update(header.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+# -------------------------------------------------------------------- rows
+
+_CPP = {
+    DataType.BOOLEAN: ("bool", ctypes.c_uint8),
+    DataType.INT: ("std::int32_t", ctypes.c_int32),
+    DataType.BIGINT: ("std::int64_t", ctypes.c_int64),
+    DataType.TIMESTAMP: ("std::int64_t", ctypes.c_int64),
+    DataType.FLOAT: ("float", ctypes.c_float),
+    DataType.DOUBLE: ("double", ctypes.c_double),
+}
+
+
+def text_bytes(field: Field) -> int:
+    return field.length or UNDECLARED_STRING_BYTES
+
+
+def cpp_row(name: str, schema: Schema) -> str:
+    """The struct of a stream's rows."""
+    columns = [
+        f"  headway::Maybe<{_cpp_type(field)}> {field.name};" for field in schema.fields
+    ]
+    visits = [f"visit(self.{field.name})" for field in schema.fields]
+    return "\n".join(
+        [
+            f"struct {name} {{",
+            "  std::int64_t timestamp;",
+            *columns,
+            "  template <class Self, class Visit>",
+            "  static bool each(Self& self, Visit& visit) {",
+            f"    return {' && '.join(['visit(self.timestamp)', *visits])};",
+            "  }",
+            "};",
+        ]
+    )
+
+
+def _cpp_type(field: Field) -> str:
+    if field.type is DataType.STRING:
+        return f"headway::Text<{text_bytes(field)}>"
+    return _CPP[field.type][0]
+
+
+@cache
+def row_type(schema: Schema) -> type[ctypes.Structure]:
+    """The same struct for Python."""
+    fields: list[tuple[str, Any]] = [("timestamp", ctypes.c_int64)]
+    for field in schema.fields:
+        if field.type is DataType.STRING:
+            parts = [("size", ctypes.c_uint16), ("bytes", ctypes.c_uint8 * text_bytes(field))]
+            value: Any = type("Text", (ctypes.Structure,), {"_fields_": parts})
+        else:
+            value = _CPP[field.type][1]
+        maybe = type(
+            "Maybe", (ctypes.Structure,), {"_fields_": [("value", value), ("known", ctypes.c_uint8)]}
+        )
+        fields.append((f"c_{field.name}", maybe))
+    return type("Row", (ctypes.Structure,), {"_fields_": fields})
+
+
+def packed(schema: Schema, row: Row) -> bytes:
+    made: Any = row_type(schema)(timestamp=row[0])
+    for field, value in zip(schema.fields, row[1:], strict=True):
+        column = getattr(made, f"c_{field.name}")
+        column.known = value is not None
+        if value is None:
+            continue
+        if field.type is DataType.STRING:
+            text = value.encode()
+            column.value.size = len(text)
+            ctypes.memmove(column.value.bytes, text, len(text))
+        else:
+            column.value = value
+    return bytes(made)
+
+
+def unpacked(schema: Schema, data: bytes) -> Row:
+    made: Any = row_type(schema).from_buffer_copy(data)
+    values: list[Any] = [made.timestamp]
+    for field in schema.fields:
+        column = getattr(made, f"c_{field.name}")
+        assert column.known in (0, 1)
+        if not column.known:
+            values.append(None)
+        elif field.type is DataType.STRING:
+            values.append(bytes(column.value.bytes[: column.value.size]).decode())
+        elif field.type is DataType.BOOLEAN:
+            values.append(bool(column.value))
+        else:
+            values.append(column.value)
+    return tuple(values)
+
+
+def exact(row: Row) -> tuple[Any, ...]:
+    """A row whose numbers are compared bit by bit; there is only one NaN."""
+    return tuple(
+        ("nan" if value != value else value.hex()) if isinstance(value, float) else value
+        for value in row
+    )
+
+
+# -------------------------------------------------------------------- both at once
+
+REASONS = [
+    "marked late at its source",
+    "older than the watermark",
+    "its windows are closed",
+    "quota used",
+    "below threshold",
+    "less valuable",
+    "beyond rate",
+    "no time left",
+    "no time left (hard)",
+    "no room",
+    "late",
+    "unusable",
+    "unstarted",
+    "user",
+]
+"""of the runtime, by number; those of Python begin so"""
+KINDS = [DropKind.LATE, DropKind.FAILED, DropKind.REJECTED, DropKind.SHED]
+
+
+class Twins:
+    """Runs a Python operator, remembers what it did, and holds the compiled one to it."""
+
+    def __init__(
+        self, operator: StatefulOperator, inputs: Mapping[str, Schema], output: Schema
+    ) -> None:
+        self.operator = operator
+        self.inputs = inputs
+        self.output = output
+        self.ports = list(inputs)
+        self.commands = bytearray()
+        self.expected: list[list[tuple[Any, ...]]] = []
+        self.saved: list[bytes] = []
+
+    # ---------------------------------------------------------- commands
+
+    def accept(self, port: str, row: Row, now: int = 0, late: bool = False) -> list[Row]:
+        self._command("a", struct.pack("<BBq", self.ports.index(port), late, now))
+        self.commands += packed(self.inputs[port], row)
+        return self._done(self.operator.accept(port, row, now, late))
+
+    def advance(self, watermark: int) -> list[Row]:
+        self._command("w", struct.pack("<q", watermark))
+        return self._done(self.operator.advance(watermark))
+
+    def finish(self) -> list[Row]:
+        self._command("f")
+        return self._done(self.operator.finish())
+
+    def expire(self, token: int, now: int) -> list[Row]:
+        self._command("x", struct.pack("<qq", token, now))
+        return self._done(self.operator.expire(token, now))
+
+    def output_watermark(self, watermark: int) -> None:
+        self._command("o", struct.pack("<q", watermark))
+        self._answer(self.operator.output_watermark(watermark))
+
+    def next_due(self) -> None:
+        self._command("n")
+        due = self.operator.next_due()
+        self._answer(NO_TIME if due is None else due)
+
+    def beyond(self) -> None:
+        self._command("b")
+        self._answer(self.operator.beyond)
+
+    def execute(
+        self,
+        batch: Mapping[str, Sequence[Row]],
+        now: int = 0,
+        timed_out: bool = False,
+        by_item: bool = False,
+    ) -> list[Row]:
+        assert isinstance(self.operator, CustomOperator)
+        count = sum(map(len, batch.values()))
+        self._command("g", struct.pack("<qBBI", now, timed_out, by_item, count))
+        for port, rows in batch.items():
+            for row in rows:
+                self.commands += struct.pack("<BB", self.ports.index(port), 0)
+                self.commands += packed(self.inputs[port], row)
+        return self._done(self.operator.execute(batch, now, timed_out))
+
+    def save_and_load(self) -> None:
+        """Goes on with another compiled operator that takes up the first one's state."""
+        self._command("s")
+        self.expected.append([("l", True)])
+
+    def load(self, state: bytes) -> None:
+        """Gives the compiled operator bytes that may be no state of it."""
+        self._command("l", struct.pack("<I", len(state)) + state)
+        self.expected.append([])
+
+    def _command(self, letter: str, arguments: bytes = b"") -> None:
+        self.commands += letter.encode() + arguments
+
+    def _answer(self, number: int) -> None:
+        self.expected.append([("n", number)])
+
+    def _done(self, rows: list[Row]) -> list[Row]:
+        answers: list[tuple[Any, ...]] = [("e", exact(row)) for row in rows]
+        for dropped in self.operator.take_side():
+            answers.append(
+                ("d", dropped.kind, dropped.reason, dropped.port, exact(dropped.row)),
+            )
+        answers += [("t", *timer) for timer in self.operator.take_timers()]
+        self.expected.append(answers)
+        return rows
+
+    # ---------------------------------------------------------- answers
+
+    def answers(self, program: Path) -> list[list[tuple[Any, ...]]]:
+        """What the compiled operator did, command by command."""
+        done = subprocess.run([program], input=bytes(self.commands), capture_output=True)
+        assert done.returncode == 0, (done.returncode, done.stderr.decode()[-3000:])
+        log, place = done.stdout, 0
+        answers: list[list[tuple[Any, ...]]] = []
+
+        def take(count: int) -> bytes:
+            nonlocal place
+            assert place + count <= len(log)
+            place += count
+            return log[place - count : place]
+
+        while place < len(log):
+            letter = take(1).decode()
+            if letter == ".":
+                answers.append([])
+            elif letter == "e":
+                size = ctypes.sizeof(row_type(self.output))
+                answers[-1].append(("e", exact(unpacked(self.output, take(size)))))
+            elif letter == "d":
+                kind, reason, detail, port = struct.unpack("<BBqB", take(11))
+                schema = self.inputs[self.ports[port]]
+                row = unpacked(schema, take(ctypes.sizeof(row_type(schema))))
+                said = REASONS[reason] + (f" {detail}" if reason == 1 else "")
+                answers[-1].append(("d", KINDS[kind], said, self.ports[port], exact(row)))
+            elif letter == "t":
+                answers[-1].append(("t", *struct.unpack("<qq", take(16))))
+            elif letter == "n":
+                answers[-1].append(("n", *struct.unpack("<q", take(8))))
+            else:
+                assert letter == "l"
+                loaded, size = struct.unpack("<BI", take(5))
+                self.saved.append(take(size))
+                answers[-1].append(("l", bool(loaded)))
+        return answers
+
+    def check(self, program: Path) -> None:
+        """The compiled operator gave the same rows, drops, timers and numbers, each kind in the
+        same order."""
+        answers = self.answers(program)
+        assert len(answers) == len(self.expected)
+        for number, (found, wanted) in enumerate(zip(answers, self.expected, strict=True)):
+            ordered = sorted(found, key=lambda answer: "edtnl".index(answer[0]))
+            assert ordered == wanted, f"command {number}"
