@@ -10,7 +10,7 @@
 // tuples come from is an `ArrivalSource`.
 #pragma once
 
-#include "headway/kernel.hpp"
+#include "headway/overseer.hpp"
 #include "headway/wall_clock.hpp"
 
 namespace headway {
@@ -39,10 +39,12 @@ class Outside {
   ~Outside() = default;
 };
 
-/// A tuple that reaches a source at a time of the engine.
+/// A tuple that reaches a source at a time of the engine; `malformed` if it does not have the form
+/// that its source promises.
 struct RecordedArrival {
   Nanoseconds time;
   Index source;
+  bool malformed;
   const void* row;
 };
 
@@ -81,8 +83,10 @@ class WallTime {
            List<SourceState>::bytes(program.sources.count);
   }
 
-  /// Lays out its memory; called once, before the first tuple.
-  void open(Arena& arena) {
+  /// Lays out its memory; called once, before the first tuple. `overseer`: every job is admitted, and
+  /// looked at before each of its operators.
+  void open(Arena& arena, Overseer* overseer = nullptr) {
+    overseer_ = overseer;
     kernel.open(arena, true);
     ready_.open(arena, most_jobs(program_));
     events_.open(arena, program_.most_events);
@@ -102,10 +106,12 @@ class WallTime {
   }
 
   bool queue(Job& job) {
+    if (overseer_ != nullptr && !overseer_->admit(job)) return false;
     kernel.number_job(job);
     if (ready_.push(Ready::of(job))) return true;
     ++kernel.counts.no_room;
     kernel.drop_job(job, DropKind::SHED, Reason::NO_ROOM);
+    if (overseer_ != nullptr) overseer_->ended(job.path);
     return false;
   }
 
@@ -264,7 +270,11 @@ class WallTime {
         ++kernel.counts.arrived;
         keeping_up.arrived(pace.clock_duration(now - due));
         moved_ = true;
-        kernel.arrive(arrival_.source, arrival_.row);
+        if (arrival_.malformed) {
+          kernel.reject(arrival_.source, arrival_.row);
+        } else {
+          kernel.arrive(arrival_.source, arrival_.row);
+        }
         next_arrival();
       } else {
         break;
@@ -279,29 +289,68 @@ class WallTime {
     Job& job = take_most_urgent();
     ++kernel.counts.decisions;
     if (job.begun) {
-      note(EventKind::RESUME, job, kernel.now, kernel.now, 0, 0);
+      note(overseer_ == nullptr ? EventKind::RESUME : overseer_->resumed(job), job);
     } else {
       kernel.begin(job);
     }
-    while (true) {
-      const Nanoseconds start = pace.now();
-      kernel.now = start;
-      const std::uint16_t step = job.step;
-      const bool more = kernel.step_on(job);  // this runs the operator
-      if (kernel.traced()) note(EventKind::RUN, job, start, pace.now(), step, 1);
-      if (!more) break;
+    if (overseer_ != nullptr && changes_key(job)) {
+      if (!ready_.empty() && ready_.top().key < job.key) {
+        ready_.push(Ready::of(job));  // it had not begun, so this is no preemption
+        return;
+      }
+      if (overseer_->overrun(job)) note(EventKind::REPLENISH, job);
+    }
+    while (step_on(job)) {
       take_in();
-      if (program_.preemptive && !ready_.empty() && more_urgent(ready_.top(), job)) {
+      if (program_.preemptive && outranked(job)) {
         ++kernel.counts.preemptions;
-        note(EventKind::PREEMPT, job, kernel.now, kernel.now, 0, 0);
+        note(EventKind::PREEMPT, job);
         ready_.push(Ready::of(job));
         return;
       }
     }
     ++jobs_since_;
+    PathJob* const path = job.path;
     const bool flew = job.flight != NO_FLIGHT;
     kernel.end(job);
+    if (overseer_ != nullptr) overseer_->ended(path);
     if (flew) moved_ = true;
+  }
+
+  /// An operator does what it does, and takes its time for it; whether another follows.
+  bool step_on(Job& job) {
+    const Nanoseconds start = pace.now();
+    const std::uint16_t step = job.step;
+    kernel.now = start;
+    if (overseer_ != nullptr) overseer_->spent(job, 0);
+    const bool more = kernel.step_on(job);
+    if (overseer_ != nullptr) {
+      kernel.now = pace.now();
+      overseer_->spent(job, kernel.now - start);
+      overseer_->gave(job);
+    }
+    if (kernel.traced()) note_run(job, start, pace.now(), step);
+    return more;
+  }
+
+  /// Whether another job is to go before the next operator of one that has begun.
+  bool outranked(Job& job) {
+    if (overseer_ == nullptr) return !ready_.empty() && more_urgent(ready_.top(), job);
+    const bool changed = changes_key(job);
+    if (!ready_.empty() && ready_.top().key < job.key) return true;
+    if (changed && overseer_->overrun(job)) note(EventKind::REPLENISH, job);
+    return false;
+  }
+
+  /// Under an overseer: whether its key before its next operator is another one.
+  bool changes_key(Job& job) {
+    const bool others = !ready_.empty() && !overseer_->overrun(ready_.top().key);
+    bool overran = false;
+    const std::int64_t key = overseer_->key_now(job, others, overran);
+    if (overran) note(EventKind::OVERRUN, job);
+    const bool changed = key != job.key;
+    job.key = key;
+    return changed;
   }
 
   /// The least job; or, where its unit is in the midst of another's items, that other one, which
@@ -320,9 +369,16 @@ class WallTime {
     return *begun;
   }
 
-  void note(EventKind kind, const Job& job, Nanoseconds start, Nanoseconds end, std::int32_t first,
-            std::int32_t ran) {
-    if (!kernel.traced()) return;
+  void note(EventKind kind, const Job& job) {
+    if (kernel.traced()) note_span(kind, job, kernel.now, kernel.now, 0, 0);
+  }
+
+  void note_run(const Job& job, Nanoseconds start, Nanoseconds end, std::uint16_t step) {
+    note_span(EventKind::RUN, job, start, end, step, 1);
+  }
+
+  void note_span(EventKind kind, const Job& job, Nanoseconds start, Nanoseconds end,
+                 std::int32_t first, std::int32_t ran) {
     const Unit& unit = *job.unit->table;
     const char* const node = program_.nodes[unit.node].name;
     kernel.note(kind, start, end, node, node, unit.name, job.number(), first, ran);
@@ -330,6 +386,7 @@ class WallTime {
 
   const Program& program_;
   Outside& outside_;
+  Overseer* overseer_ = nullptr;
   Heap<TimedCall> events_;
   Heap<Ready> ready_;
   List<SourceState> sources_;
