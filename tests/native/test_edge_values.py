@@ -6,7 +6,7 @@ import itertools
 import math
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -184,7 +184,7 @@ def test_edges(tmp_path: Path, sanitized: bool) -> None:
 
 def _rows() -> Iterator[Row]:
     """Each pair of edges of each type at least once."""
-    pairs = {
+    pairs: dict[tuple[str, str], Sequence[object]] = {
         ("d", "e"): DOUBLES,
         ("f", "g"): SINGLES,
         ("i", "j"): INTS,

@@ -157,6 +157,16 @@ def test_lines_are_folded() -> None:
     assert max(len(line) for line in written.text.split("\n")) <= WIDTH
 
 
+def test_the_text_grows_no_faster_than_the_expression() -> None:
+    """What is needed twice has a name: nothing is written out again and again."""
+    text = "b"
+    for _ in range(24):
+        text = f"(({text} AND c) = (i > 3))"
+    struct = row_struct("Row", COLUMNS)
+    written = filter_function("deep", tree(text, Scope.row(COLUMNS)), struct)
+    assert len(written.text) < 24 * 1_000
+
+
 def test_a_python_function_is_refused_by_name() -> None:
     call = check(PythonCall("math:sqrt", ("v",), DataType.DOUBLE), Scope.row(SPEED)).tree
     with pytest.raises(UnsupportedError) as refused:
@@ -208,8 +218,8 @@ def test_a_join_of_rows_of_which_one_may_be_missing(tmp_path: Path) -> None:
     typed = {name: check(Sql(text), scope) for name, text in texts.items()}
     columns = [(name, one.tree) for name, one in typed.items()]
     ports = (PortRow("out", row_struct("Left", left)), PortRow("class", row_struct("Right", right)))
-    structs = {one.port: one.struct for one in ports}
-    out = out_struct("Pair", columns, column_lengths(columns, {**structs}))
+    structs: dict[str | None, RowStruct] = {one.port: one.struct for one in ports}
+    out = out_struct("Pair", columns, column_lengths(columns, structs))
     where = check(Sql("out.x > class.x OR out.timestamp < class.timestamp"), scope)
     parts = [
         join_function("pair", columns, *ports, out),
