@@ -31,7 +31,7 @@ from headway.expressions.check import check
 from headway.expressions.rows import compile_condition, compile_values
 from headway.expressions.scope import Scope
 from headway.model.expression import PythonCall, Sql
-from headway.model.expression_tree import Node, Typed
+from headway.model.expression_tree import DEEPEST_TREE, Compare, Logic, Node, Typed
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema, schema
 from headway.native.cpp_aggregates import (
     aggregate_functions,
@@ -159,12 +159,13 @@ def test_lines_are_folded() -> None:
 
 def test_the_text_grows_no_faster_than_the_expression() -> None:
     """What is needed twice has a name: nothing is written out again and again."""
-    text = "b"
-    for _ in range(24):
-        text = f"(({text} AND c) = (i > 3))"
-    struct = row_struct("Row", COLUMNS)
-    written = filter_function("deep", tree(text, Scope.row(COLUMNS)), struct)
-    assert len(written.text) < 24 * 1_000
+    scope = Scope.row(COLUMNS)
+    nested, truth, test = tree("b", scope), tree("c", scope), tree("i > 3", scope)
+    levels = DEEPEST_TREE // 2 - 1
+    for _ in range(levels):
+        nested = Compare("=", Logic("AND", nested, truth), test)
+    written = filter_function("deep", nested, row_struct("Row", COLUMNS))
+    assert len(written.text) < levels * 500
 
 
 def test_a_python_function_is_refused_by_name() -> None:
