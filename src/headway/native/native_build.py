@@ -222,7 +222,7 @@ def _compile_all(
         return [_described(tree) for tree in trees]
     waiting = [tree.node for tree in trees]
     zig = any(one.family is Family.ZIG for one in toolchains.values())
-    patience = " (ziglang's first program for a target takes a minute or two)" if zig else ""
+    patience = " (the first program for a target takes a minute or two)" if zig else ""
 
     def compiled(tree: _Tree, place: Path) -> BuiltNode:
         node = _compiled(tree, place, toolchains[tree.target])
