@@ -415,9 +415,10 @@ class VirtualTime {
   /// An operator does what it does; whether another one follows.
   bool step_on(Job& job) {
     if (overseer_ == nullptr) return kernel.step_on(job);
-    overseer_->spent(job, job.cost);
+    const Nanoseconds cost = job.cost;
+    overseer_->works(job);
     const bool more = kernel.step_on(job);
-    overseer_->gave(job);
+    overseer_->worked(job, cost);
     return more;
   }
 
