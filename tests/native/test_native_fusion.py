@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from tests.compiled import behaving
-from tests.native.operator_driver import GROWS, SANITIZED, Twins, built, cpp_row
+from tests.native.cpp_compiler import SANITIZED
+from tests.native.operator_driver import GROWS, Twins, built, cpp_row
 
 from headway.engine.operators.user_defined import CustomOperator
 from headway.errors import InputError, QueryError

@@ -1,4 +1,5 @@
-"""Fusion operators: what the query says of one, as a Spec for the runtime's template, and its object.
+"""Fusion operators: what the query says of one, as a Spec for the runtime's template, and its
+object.
 
 Headway's own fusions have twins in C++. Their Python class is opened first, so that it looks at
 schemas and parameters as it always does; what it found (which columns there are, what a heading
@@ -81,7 +82,8 @@ def _common(operator: Fusion, context: WriteContext) -> Iterator[str]:
     yield f"  using ObjectKey = {_key_type(operator.object_key, context, 'headway::SingleObject')};"
     yield f"  using SensorKey = {_key_type(operator.sensor_key, context, 'headway::NumberKey')};"
     for name, length in (("front", operator.front), ("rear", operator.rear)):
-        yield f"  static constexpr headway::Microseconds {name}_us = {number(length // MICROSECOND)};"
+        us = number(length // MICROSECOND)
+        yield f"  static constexpr headway::Microseconds {name}_us = {us};"
     yield f"  static constexpr headway::Port ports = {len(rows)};"
     most = -1 if operator.most_outputs is None else operator.most_outputs
     yield f"  static constexpr std::int64_t most_outputs = {number(most)};"
@@ -107,9 +109,8 @@ def _common(operator: Fusion, context: WriteContext) -> Iterator[str]:
     yield "  static bool sensor(headway::Port port, const void* row, SensorKey& key) {"
     yield from _keys(operator.sensor_key, rows, ranks, "")
     yield "  }"
-    yield (
-        "  static void save_row(headway::Port port, const void* row, headway::StateWriter& writer) {"
-    )
+    yield "  static void save_row(headway::Port port, const void* row,"
+    yield "                       headway::StateWriter& writer) {"
     yield from _by_port(
         [f"headway::save_row_as<{row.name}>(row, writer); return;" for _, row in rows]
     )
@@ -216,7 +217,8 @@ def _call(function: str, arguments: Sequence[str]) -> list[str]:
 def _reads(kind: str, bodies: Sequence[tuple[RowStruct, list[str]]]) -> Iterator[str]:
     """``read`` and what it does for each port."""
     for place, (row, body) in enumerate(bodies):
-        yield f"  static bool read_port{place}(const {row.name}& given, headway::{kind}& reading) {{"
+        arguments = [f"const {row.name}& given", f"headway::{kind}& reading"]
+        yield from listed(f"static bool read_port{place}(", arguments, ") {", indent=2)
         yield from body
         yield "  }"
     yield f"  static bool read(headway::Port port, const void* row, headway::{kind}& reading) {{"
