@@ -6,11 +6,13 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.contract.native import both, differences
 from tests.contract.recordings import Recording, Tuple
 from tests.native.needed import needs_compiler
+from tests.outside.offer import offered, run_python
 
 from headway.compiler import compile_query
 from headway.errors import InputError, QueryError
@@ -261,3 +263,12 @@ def test_without_costs_and_rates_a_workstation_takes_it() -> None:
         "operators.hpp",
         "program.hpp",
     }
+
+
+# ---------------------------------------------------------------- kinds of other packages
+
+
+@needs_compiler
+def test_a_kind_of_another_package_brings_its_own_code(tmp_path: Path) -> None:
+    done = run_python(offered(tmp_path), "-m", "tests.outside.thin_on_native")
+    assert done.returncode == 0, done.stderr

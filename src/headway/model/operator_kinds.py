@@ -205,7 +205,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}user_defined:CustomOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
-            NATIVE: f"{_CPP}write_user_operator",
+            NATIVE: "headway.native.cpp_user_operator:write_user_operator",
         },
     ),
     OperatorKind(
@@ -217,7 +217,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}user_defined:CustomOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
-            NATIVE: f"{_CPP}write_fusion",
+            NATIVE: "headway.native.cpp_fusion:write_fusion",
         },
     ),
 )
