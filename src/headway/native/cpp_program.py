@@ -30,6 +30,8 @@ from headway.native.reservation_tables import NAME as RESERVATIONS
 from headway.native.reservation_tables import reservation_lines, reserves
 
 STREAMS, OPERATORS, PROGRAM = "streams.hpp", "operators.hpp", "program.hpp"
+SPEC_TYPES = ("In", "Out", "Left", "Right", "Key", "State", "ObjectKey", "SensorKey")
+"""what the Specs of the runtime's templates call their types: no stream may"""
 VALUE, ROW_FUNCTIONS = "headway/value.hpp", "headway/row_functions.hpp"
 
 
@@ -53,7 +55,7 @@ def write_program(layout: ProgramLayout) -> CppProgram:
         raise QueryError(problems)
     sizes = sizes_of(layout)
     namespace = identifier(layout.plan.query.name)
-    streams = streams_of(layout.graph, layout.schemas, taken=[namespace])
+    streams = streams_of(layout.graph, layout.schemas, taken=[namespace, *SPEC_TYPES])
     names = Names([*streams.names, namespace])
     code = {
         name: _operator_code(layout.graph.operators[name], streams, sizes, names)
