@@ -148,10 +148,10 @@ class Shedder {
     writer.put(window_);
     writer.put(seen_);
     writer.put(passed_);
-    writer.put(has_threshold_);
-    writer.put(threshold_);
+    writer.put(static_cast<std::uint8_t>(has_threshold_ ? 1 : 0));
+    save_value(writer, threshold_);
     writer.put(static_cast<std::uint32_t>(best_.size()));
-    for (const ShedValue& value : best_.items()) writer.put(value);
+    for (const ShedValue& value : best_.items()) save_value(writer, value);
     writer.put(static_cast<std::uint32_t>(held_.size()));
     for (const Held& one : held_.items()) {
       writer.put(one.place);
@@ -168,10 +168,11 @@ class Shedder {
     if (!reader.get(window_) || !reader.get(seen_) || !reader.get(passed_)) return false;
     if (!reader.get(has_threshold) || has_threshold > 1) return false;
     has_threshold_ = has_threshold != 0;
-    if (!reader.get(threshold_) || !reader.get(count) || count > table_->at_most) return false;
+    if (!load_value(reader, threshold_)) return false;
+    if (!reader.get(count) || count > table_->at_most) return false;
     for (std::uint32_t one = 0; one < count; ++one) {
       ShedValue value{};
-      if (!reader.get(value) || value.rank > 2 || !best_.push(value)) return false;
+      if (!load_value(reader, value) || !best_.push(value)) return false;
     }
     if (!reader.get(count) || count > table_->at_most) return false;
     for (std::uint32_t one = 0; one < count; ++one) {
@@ -190,6 +191,16 @@ class Shedder {
   }
 
  private:
+  static void save_value(StateWriter& writer, const ShedValue& value) {
+    writer.put(value.rank);
+    writer.put(value.whole);
+    writer.put(value.real);
+  }
+  static bool load_value(StateReader& reader, ShedValue& value) {
+    return reader.get(value.rank) && value.rank <= 2 && reader.get(value.whole) &&
+           reader.get(value.real);
+  }
+
   /// A new window begins: learns the threshold, if the window before it is the last one seen.
   void turn(std::int64_t window) {
     has_threshold_ = window == window_ + 1 && seen_ > table_->at_most && !best_.empty();

@@ -26,6 +26,24 @@ constexpr std::int64_t floor_division(std::int64_t value, std::int64_t by) {
   return quotient - (value % by != 0 && (value < 0) != (by < 0) ? 1 : 0);
 }
 
+// ---------------------------------------------------------------- roots
+
+/// A root is the number of an arrival, or of a result that came without one; above it stands the
+/// source that it came from (counted from 1; 0: none).
+inline constexpr unsigned ROOT_BITS = 48;
+
+constexpr std::int64_t root_of(std::int64_t number, Index source) {
+  return number | static_cast<std::int64_t>(source + 1) << ROOT_BITS;
+}
+constexpr std::int64_t root_number(std::int64_t root) {
+  return root & ((std::int64_t{1} << ROOT_BITS) - 1);
+}
+/// NONE for a result that a timer or a window gave.
+constexpr Index source_of(std::int64_t root) {
+  const std::int64_t source = root >> ROOT_BITS;
+  return source == 0 ? NONE : static_cast<Index>(source - 1);
+}
+
 // ---------------------------------------------------------------- timed calls
 
 /// What is to be done when a time has come: by the kernel, or by the time keeper itself.

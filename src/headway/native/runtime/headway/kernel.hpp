@@ -181,7 +181,7 @@ class Kernel {
 
   /// A tuple that passed the entrance goes into the query.
   void enter(Index source, const void* row, bool late) {
-    const std::int64_t root = ++roots;
+    const std::int64_t root = root_of(++roots, source);
     if (gatekeeper == nullptr || gatekeeper->lets_in(source, row, root, late)) {
       pass_on(program_.sources[source].outlet, row, root, late);
     }
@@ -220,7 +220,8 @@ class Kernel {
     const Outlet& outlet = program_.outlets[place];
     if (traced_) {
       const char* const node = program_.nodes[outlet.node].name;
-      note(EventKind::RECEIVE, now, now, node, "", program_.streams[outlet.stream].name, root, 0, 0);
+      note(EventKind::RECEIVE, now, now, node, "", program_.streams[outlet.stream].name,
+           root_number(root), 0, 0);
     }
     for (const Entry& entry : outlet.entries) {
       offer(units_[entry.unit], entry.port, row, outlet.row_bytes, root, late);
@@ -557,7 +558,7 @@ class Kernel {
     const KeyRule& rule = unit.table->key;
     job.key = rule.add;
     if (rule.base == KeyBase::TIMESTAMP) job.key += nanoseconds_of(timestamp);
-    if (rule.base == KeyBase::ROOT) job.key += root;
+    if (rule.base == KeyBase::ROOT) job.key += root_number(root);
     if (!time_.queue(job)) forget_job(job);
   }
 
@@ -948,7 +949,8 @@ class Kernel {
     ++counts.timeouts;
     if (!traced_) return;
     const char* const node = program_.nodes[unit.table->node].name;
-    note(EventKind::TIMEOUT, now, now, node, "", unit.table->steps[0].name, root, 0, 0);
+    note(EventKind::TIMEOUT, now, now, node, "", unit.table->steps[0].name,
+         root_number(root), 0, 0);
   }
 
   void no_room(const Step& step, Port port, const void* row) {

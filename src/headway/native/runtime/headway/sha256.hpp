@@ -128,6 +128,8 @@ class Sha256 {
 /// A keyed digest. Both halves of the key are taken in once; a copy of the object begins a message.
 class HmacSha256 {
  public:
+  HmacSha256() : HmacSha256("", 0) {}
+
   HmacSha256(const void* key, std::size_t count) {
     std::uint8_t block[Sha256::BLOCK_BYTES] = {};
     if (count > sizeof block) {

@@ -55,7 +55,7 @@ using WholeTrain = WholeResult (*)(const void* row, void* out);
 enum class Gather : std::uint8_t { NOTHING, ALL, TIME };
 
 /// By what jobs are ordered, least first: (timestamp or root or nothing, plus a constant; then
-/// another constant).
+/// another constant, from 0 to 0xFFFF).
 enum class KeyBase : std::uint8_t { TIMESTAMP, ROOT, CONSTANT };
 struct KeyRule {
   KeyBase base;
@@ -250,9 +250,70 @@ struct Medium {
   const char* name;
 };
 
-// ---------------------------------------------------------------- all of it
+// ---------------------------------------------------------------- reservations (ROP-EDF)
 
-struct ReservationTables;
+/// Where a job belongs: a task in a node's ledger, behind so many gatherings.
+struct PathPlace {
+  Index ledger;
+  Index task;
+  Index stage;
+  bool hard;
+};
+
+/// What a job brings to a node at most, by declared costs, decisions included: once, and for each
+/// tuple; whether that is a bound; the relative deadline of the last train of its path there.
+struct PathWork {
+  Nanoseconds once;
+  Nanoseconds each;
+  Nanoseconds last;
+  bool bounded;
+};
+
+/// Of a unit with a cost; a free one has no places.
+struct UnitReservation {
+  /// Whose task the results of timers and windows belong to.
+  Index first_source;
+  /// By source; and by source, then port.
+  Span<PathPlace> places;
+  Span<PathWork> works;
+};
+
+/// Capacities are in millionths of a node.
+struct ReservedTask {
+  bool hard;
+  /// Of a soft task under policy 2: its share, while no tuple holds any of it.
+  std::int64_t share;
+};
+struct LedgerTable {
+  Span<ReservedTask> tasks;
+  /// What hard tasks leave, and how much of it stays free because operators are not interrupted.
+  std::int64_t soft_capacity;
+  std::int64_t overhead;
+};
+
+/// A source that a hard path begins at: its declared rates, and the soft trains and outputs that may
+/// take what is beyond them. Without rates: not policed.
+struct PolicedSource {
+  Span<DeclaredRate> rates;
+  Span<Entry> takers;
+  Span<Index> outputs;
+};
+
+/// What soft tuples reserve (ROP-EDF section 4).
+enum class SoftRule : std::uint8_t {
+  WHOLE_TUPLES,  // policy 1: their own utilisation: they run in full or not at all
+  SHARES,        // policy 2: that, or what is left of the share of their task
+};
+
+struct ReservationTables {
+  SoftRule rule;
+  Span<LedgerTable> ledgers;
+  /// By unit, and by source.
+  Span<UnitReservation> units;
+  Span<PolicedSource> sources;
+};
+
+// ---------------------------------------------------------------- all of it
 
 struct Program {
   const char* query;

@@ -17,7 +17,7 @@
 namespace headway {
 
 /// A tuple reaches a source. `row` stays valid until the next but one arrival is asked for.
-struct Arrival {
+struct SourceArrival {
   Nanoseconds time;
   Index source;
   /// It does not have the form that its source promises.
@@ -103,7 +103,7 @@ class VirtualTime {
   }
 
   /// Takes in all arrivals, in order of time, and runs until nothing is left to do. `Arrivals`
-  /// gives `bool next(Arrival&)`.
+  /// gives `bool next(SourceArrival&)`.
   template <class Arrivals>
   void run(Arrivals& arrivals) {
     take_next(arrivals);
@@ -127,6 +127,7 @@ class VirtualTime {
     if (!group.ready.push(Ready::of(job))) {
       ++kernel.counts.no_room;
       kernel.drop_job(job, DropKind::SHED, Reason::NO_ROOM);
+      if (overseer_ != nullptr) overseer_->ended(job.path);
       return false;
     }
     if (!group.free.empty()) wait(group);
@@ -145,7 +146,8 @@ class VirtualTime {
     }
     if (kernel.traced()) {
       const char* const node = program_.nodes[outlet.node].name;
-      kernel.note(EventKind::SEND, kernel.now, kernel.now, node, "", stream.name, root, 0, 0);
+      kernel.note(EventKind::SEND, kernel.now, kernel.now, node, "", stream.name,
+                  root_number(root), 0, 0);
     }
     network_.send(*message);
   }
@@ -169,7 +171,7 @@ class VirtualTime {
     if (!kernel.traced()) return;
     kernel.note(EventKind::FRAME, kernel.now, kernel.now + time, "",
                 program_.media[branch.medium].name, program_.streams[message.stream].name,
-                message.root, static_cast<std::int32_t>(place),
+                root_number(message.root), static_cast<std::int32_t>(place),
                 static_cast<std::int32_t>(branch.frames.count));
   }
 
@@ -233,7 +235,7 @@ class VirtualTime {
         run_call(events_.pop().call);
       }
       while (next_arrival_ <= time) {
-        const Arrival arrival = arrival_;
+        const SourceArrival arrival = arrival_;
         ++kernel.counts.arrived;
         // Taken first, so that whoever handles this arrival knows when the next one comes.
         take_next(arrivals);
@@ -291,6 +293,7 @@ class VirtualTime {
     // No room for its end among the events: the job is lost, its core free.
     ++kernel.counts.no_room;
     leave(groups_[place], core);
+    if (overseer_ != nullptr) overseer_->ended(job.path);
     kernel.forget_job(job);
   }
 
@@ -498,7 +501,8 @@ class VirtualTime {
     Group& group = *lane.group;
     Ingest& ingest = *lane.ingest;
     if (ingest.watched) ingest.watch.arrived(kernel.now);
-    const std::int64_t root = ++kernel.roots;
+    const Index source = static_cast<Index>(&lane - lanes_);
+    const std::int64_t root = root_of(++kernel.roots, source);
     ++kernel.passed_[lane.entrance - program_.outlets.items];
     const bool late = ingest.mark(timestamp_of(row));
     const Nanoseconds start = kernel.now + group.table->decision_cost;
@@ -624,7 +628,7 @@ class VirtualTime {
   List<Index> waiting_;
   Lane* lanes_ = nullptr;
   Overseer* overseer_ = nullptr;
-  Arrival arrival_{};
+  SourceArrival arrival_{};
   Nanoseconds next_arrival_ = NEVER;
 };
 

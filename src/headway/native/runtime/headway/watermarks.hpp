@@ -70,7 +70,8 @@ class Watermarks {
     return leaving_[mark];
   }
 
-  void restart() { moves_ = 0; }
+  void save(StateWriter& writer) const { writer.put(moves_); }
+  bool load(StateReader& reader) { return reader.get(moves_); }
 
  private:
   /// Whether an aggregate may have a window to close: the time of every source before it has come

@@ -1,0 +1,400 @@
+// A node's program: what it was compiled from, its memory, its sockets, its run, its report.
+//
+// Generated programs define a `NodeProgram` and call `node_main`. Everything is laid out before the
+// first tuple, in one block whose size is known when the program is compiled.
+#pragma once
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "headway/node_options.hpp"
+#include "headway/node_recording.hpp"
+#include "headway/reservations.hpp"
+#include "headway/tcp_transport.hpp"
+#include "headway/udp_transport.hpp"
+
+namespace headway {
+
+/// How a node ends; the same as a Python node.
+enum class NodeExit : int {
+  FINISHED = 0,
+  FAILED = 1,
+  BAD_INPUT = 2,
+  /// Finished, but a tuple of an output with a hard deadline was late.
+  MISSED_HARD_DEADLINE = 3,
+};
+
+/// Applications and tests that take the outputs as frames.
+inline constexpr const char SUBSCRIBER[] = "subscriber";
+
+class NodeRun {
+  using Time = WallTime<MonotonicClock>;
+  using Others = OtherNodes<MonotonicClock>;
+
+ public:
+  static constexpr std::size_t bytes(const NodeProgram& node) {
+    const std::size_t reserved =
+        node.program->reservations == nullptr ? 0 : Reservations<Time>::bytes(*node.program);
+    return Time::bytes(*node.program) + reserved + Others::bytes(node, most_watched(node)) +
+           TcpTransport::bytes(node, links(node)) + UdpTransport::bytes(node, node.peers.count) +
+           NodeRecords::bytes(node) + NodeRecording::bytes(node) +
+           Objects<bool>::bytes(links(node) * node.wires.count) +
+           Objects<PeerPlace>::bytes(node.peers.count);
+  }
+
+  NodeRun(const NodeProgram& node, ApplicationBase* application)
+      : node_(node),
+        application_(application),
+        others_(node, clock_, records_, options_.timing),
+        time_(*node.program, records_, clock_, others_),
+        reservations_(time_.kernel) {}
+
+  NodeExit run(int count, char** arguments, std::byte* memory, std::size_t size) {
+    const Parsed parsed = parse_options(count, arguments, node_, options_);
+    if (parsed != Parsed::RUN) {
+      return parsed == Parsed::SHOWN ? NodeExit::FINISHED : NodeExit::BAD_INPUT;
+    }
+    fill_paths(options_);
+    Arena arena(memory, size);
+    if (!read_files(arena) || !open_sockets() || !lay_out(arena)) return NodeExit::BAD_INPUT;
+    prepare_signals();
+    if (!begin()) return NodeExit::BAD_INPUT;
+    if (application_ != nullptr) application_->on_start(time_.pace.now());
+    time_.run(recording_);
+    if (application_ != nullptr) application_->on_end();
+    if (options_.has_subscriber) others_.end_outputs();
+    others_.finish();
+    records_.note("finished", "", "");
+    records_.close();
+    return report() ? outcome() : NodeExit::FAILED;
+  }
+
+ private:
+  static constexpr std::size_t links(const NodeProgram& node) { return node.peers.count + 1; }
+  static constexpr std::uint32_t most_watched(const NodeProgram& node) {
+    return TcpTransport::most_watched(node, links(node)) + 2;
+  }
+
+  static bool failed(const char* what, const char* why) {
+    std::fprintf(stderr, "%s: %s\n", what, why);
+    return false;
+  }
+
+  // ---------------------------------------------------------------- before the run
+
+  bool read_files(Arena& arena) {
+    identity_.name = node_.node;
+    identity_.fingerprint = node_.fingerprint;
+    std::snprintf(identity_.incarnation.text, MOST_INCARNATION, "%" PRIx64,
+                  static_cast<std::uint64_t>(world_now()));
+    if (!read_key(options_.key, identity_.key)) return false;
+    places_.open(arena, node_.peers.count);
+    static char text[MOST_DEPLOYMENT];
+    const int descriptor = ::open(options_.deployment, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = descriptor < 0 ? -1 : ::read(descriptor, text, sizeof text);
+    if (descriptor >= 0) ::close(descriptor);
+    if (length < 0) return failed(options_.deployment, "cannot read the addresses; build it again");
+    DeploymentReader reader(text, static_cast<std::size_t>(length));
+    own_ = reader.find(node_.node);
+    if (!own_.found) return failed(options_.deployment, "no address of this node");
+    for (std::uint32_t peer = 0; peer < node_.peers.count; ++peer) {
+      places_[peer] = reader.find(node_.peers[peer]);
+      if (!places_[peer].found) return failed(options_.deployment, "no address of a peer");
+    }
+    return true;
+  }
+
+  /// For connections and for datagrams, at the same address.
+  bool open_sockets() {
+    const sockaddr_in address = own_.address.socket_address();
+    const sockaddr* const bound = reinterpret_cast<const sockaddr*>(&address);
+    const int yes = 1;
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (listener_ < 0 || ::bind(listener_, bound, sizeof address) != 0 ||
+        ::listen(listener_, 64) != 0) {
+      return failed(node_.node, "its address is taken: another node may run there");
+    }
+    datagrams_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int room = 4 << 20;
+    ::setsockopt(datagrams_, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    if (datagrams_ < 0 || ::bind(datagrams_, bound, sizeof address) != 0) {
+      return failed(node_.node, "its address is taken for datagrams");
+    }
+    return true;
+  }
+
+  bool lay_out(Arena& arena) {
+    const Nanoseconds now = clock_.now();
+    for (Operator* const one : node_.program->stateful) one->open(arena);
+    const bool reserves = node_.program->reservations != nullptr;
+    time_.open(arena, reserves ? &reservations_ : nullptr);
+    if (reserves) reservations_.open(arena);
+    others_.open(arena, time_, application_, most_watched(node_));
+    tcp_.open(arena, node_, identity_, options_.timing, others_, links(node_), listener_, now);
+    udp_.open(arena, node_, identity_, options_.timing, others_, node_.peers.count, datagrams_, now);
+    others_.add(tcp_);
+    others_.add(udp_);
+    records_.open(arena, node_);
+    recording_.open(arena, node_);
+    wanted_.open(arena, links(node_) * node_.wires.count);
+    add_peers(now);
+    time_.keeping_up.tolerance = options_.tolerance;
+    for (const OwnSource& own : node_.own) {
+      const bool fed = application_ != nullptr && application_->feeds(own.source);
+      if (fed || options_.input == nullptr) time_.set_live(own.source);
+    }
+    if (options_.output != nullptr && !records_.create(options_.output, options_.resume)) {
+      return failed(options_.output, "cannot write there");
+    }
+    records_.give_to(application_, options_.has_subscriber ? &others_ : nullptr);
+    const char* reason = nullptr;
+    if (options_.input != nullptr && !node_.own.empty() &&
+        !recording_.load(options_.input, reason)) {
+      return failed(options_.input, reason);
+    }
+    return true;
+  }
+
+  void add_peers(Nanoseconds now) {
+    const std::size_t wires = node_.wires.count;
+    for (std::uint32_t place = 0; place < node_.peers.count; ++place) {
+      const Index peer = static_cast<Index>(place);
+      bool* const wanted = wanted_.begin() + place * wires;
+      bool any = false;
+      for (const SentStream& stream : node_.sent) {
+        for (const Index receiver : stream.receivers) {
+          if (receiver == peer) wanted[stream.wire] = any = true;
+        }
+      }
+      bool sends = false;
+      for (const ReceivedStream& stream : node_.received) sends = sends || stream.sender == peer;
+      const Receiver receiver{peer, node_.peers[peer], places_[peer].address, wanted};
+      if (places_[peer].native) {
+        if (any) udp_.add_receiver(receiver, now);
+        if (sends) udp_.add_sender(peer, node_.peers[peer], now);
+      } else {
+        if (any) tcp_.add_receiver(receiver, now);
+        if (sends) tcp_.add_sender(peer, node_.peers[peer], now);
+      }
+    }
+    if (!options_.has_subscriber) return;
+    bool* const wanted = wanted_.begin() + node_.peers.count * wires;
+    for (const Index wire : node_.output_wires) wanted[wire] = true;
+    tcp_.add_receiver({static_cast<Index>(node_.peers.count), SUBSCRIBER, options_.subscriber,
+                       wanted},
+                      now);
+  }
+
+  static void ask_to_stop(int) { stop_asked = 1; }
+
+  /// Signals are blocked except where the node waits.
+  static void prepare_signals() {
+    struct sigaction action {};
+    action.sa_handler = ask_to_stop;
+    ::sigaction(SIGTERM, &action, nullptr);
+    ::sigaction(SIGINT, &action, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+    sigset_t blocked;
+    ::sigemptyset(&blocked);
+    ::sigaddset(&blocked, SIGTERM);
+    ::sigaddset(&blocked, SIGINT);
+    ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
+    ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // wakes when it is time, not 50 us later
+  }
+
+  /// Ties the engine's time to the clock's.
+  bool begin() {
+    const Nanoseconds first = recording_.first_arrival();
+    Nanoseconds epoch = options_.epoch;
+    Nanoseconds start = options_.start;
+    if (options_.wait && !wait_for_word(first, epoch, start)) return false;
+    if (start == NEVER) start = clock_.now();
+    if (epoch == NEVER) epoch = first == NEVER ? world_now() : first;
+    if (options_.realtime > 0) become_urgent();
+    time_.pace.set(epoch, start, options_.speed);
+    if (options_.resume) missed_while_down_ = recording_.skip_before(time_.pace.now());
+    records_.note_number("running", "epoch", epoch);
+    return true;
+  }
+
+  bool wait_for_word(Nanoseconds first, Nanoseconds& epoch, Nanoseconds& start) {
+    if (first == NEVER) {
+      std::printf("{\"ready\": \"%s\", \"first_arrival\": null}\n", node_.node);
+    } else {
+      std::printf("{\"ready\": \"%s\", \"first_arrival\": %" PRId64 "}\n", node_.node, first);
+    }
+    std::fflush(stdout);
+    char line[512];
+    std::size_t length = 0;
+    while (length < sizeof line) {
+      const ssize_t count = ::read(STDIN_FILENO, line + length, 1);
+      if (count <= 0 || line[length] == '\n') break;
+      ++length;
+    }
+    FlatJson told(reinterpret_cast<const std::uint8_t*>(line), length);
+    told.find_number("epoch", epoch);
+    told.find_number("start", start);
+    return length > 0 || failed(node_.node, "nobody said when to start");
+  }
+
+  void become_urgent() {
+    sched_param priority{};
+    priority.sched_priority = options_.realtime;
+    if (::sched_setscheduler(0, SCHED_FIFO, &priority) != 0 ||
+        ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+      records_.note("not in real time", "", "this user may not set a priority or lock memory");
+    }
+  }
+
+  // ---------------------------------------------------------------- after the run
+
+  NodeExit outcome() const {
+    return records_.missed_hard() > 0 ? NodeExit::MISSED_HARD_DEADLINE : NodeExit::FINISHED;
+  }
+
+  bool report() {
+    RecordFile file;
+    alignas(ALIGNMENT) static std::byte buffer[FILE_BUFFER_BYTES];
+    if (options_.output != nullptr) {
+      Arena arena(buffer, sizeof buffer);
+      file.lay_out(arena, sizeof buffer);
+      if (!file.create(options_.output, node_.node, ".report.json", false)) {
+        return failed(options_.output, "cannot write the report");
+      }
+      write_report(file);
+      file.close();
+    }
+    if (options_.json) {
+      RecordFile shown;
+      Arena arena(buffer, sizeof buffer);
+      shown.lay_out(arena, sizeof buffer);
+      shown.attach(STDOUT_FILENO);
+      write_report(shown);
+      shown.close();
+    }
+    return true;
+  }
+
+  void write_report(RecordFile& file) {
+    const Counts& counts = time_.kernel.counts;
+    const auto put = [&file](const char* name, std::int64_t value) {
+      file.print(", \"%s\": %" PRId64, name, value);
+    };
+    file.put("{\"node\": ");
+    file.put_text(node_.node);
+    put("ended_at", clock_.now());
+    put("arrived", counts.arrived);
+    put("received", others_.received);
+    put("sent", others_.sent);
+    put_outputs(file);
+    put("decisions", counts.decisions);
+    put("preemptions", counts.preemptions);
+    put("timeouts", counts.timeouts);
+    put("refused_jobs", counts.refused);
+    put("no_room", counts.no_room);
+    put_exceeded(file);
+    put("late_arrivals", time_.keeping_up.late_arrivals);
+    put("worst_lag_ns", time_.keeping_up.worst_lag);
+    put("worst_backlog", time_.keeping_up.worst_backlog);
+    const auto both = [this, &put](const char* name, std::int64_t TransportCounts::*count) {
+      put(name, tcp_.counts.*count + udp_.counts.*count);
+    };
+    both("bad_frames", &TransportCounts::bad_frames);
+    put_refused(file);
+    both("duplicates", &TransportCounts::duplicates);
+    both("gaps", &TransportCounts::gaps);
+    both("overflowed", &TransportCounts::overflowed);
+    both("unfit", &TransportCounts::unfit);
+    both("unsendable", &TransportCounts::unsendable);
+    put("missed_while_down", missed_while_down_);
+    put("missed_hard", records_.missed_hard());
+    put("notes_left_out", records_.notes_left_out);
+    put_dropped(file);
+    file.put("}\n");
+  }
+
+  void put_outputs(RecordFile& file) {
+    constexpr struct {
+      const char* name;
+      std::int64_t parts;
+    } PERCENTILES[] = {
+        {"p50", 500'000}, {"p90", 900'000}, {"p99", 990'000}, {"p99.9", 999'000}, {"p99.99", 999'900}};
+    file.put(", \"outputs\": {");
+    for (std::uint32_t place = 0; place < node_.program->outputs.count; ++place) {
+      const Index output = static_cast<Index>(place);
+      const LatencyHistogram& latencies = records_.latencies(output);
+      if (place > 0) file.put(", ");
+      file.put_text(node_.program->outputs[place].name);
+      file.print(": {\"tuples\": %" PRId64 ", \"missed\": %" PRId64 ", \"hard\": %s",
+                 records_.tuples(output), records_.missed(output),
+                 node_.program->outputs[place].hard ? "true" : "false");
+      file.put(", \"latency_ns\": {");
+      for (const auto& one : PERCENTILES) {
+        file.print("\"%s\": %" PRId64 ", ", one.name, latencies.percentile(one.parts));
+      }
+      file.print("\"longest\": %" PRId64 "}}", latencies.longest());
+    }
+    file.put("}");
+  }
+
+  void put_exceeded(RecordFile& file) {
+    file.put(", \"exceeded\": [");
+    bool any = false;
+    for (std::uint32_t source = 0; source < node_.program->sources.count; ++source) {
+      const Ingest& ingest = time_.kernel.ingest(static_cast<Index>(source));
+      if (!ingest.watched || ingest.watch.beyond == 0) continue;
+      file.put(any ? ", {\"where\": " : "{\"where\": ");
+      any = true;
+      file.put_text(node_.program->sources[source].name);
+      file.print(", \"declared\": \"rate\", \"count\": %" PRId64 "}", ingest.watch.beyond);
+    }
+    file.put("]");
+  }
+
+  void put_refused(RecordFile& file) {
+    file.put(", \"refused\": {");
+    bool any = false;
+    for (std::size_t fault = 0; fault < WIRE_FAULTS; ++fault) {
+      const std::int64_t count = tcp_.counts.refused[fault] + udp_.counts.refused[fault];
+      if (count == 0) continue;
+      file.print("%s\"%s\": %" PRId64, any ? ", " : "",
+                 refusal_name(static_cast<WireFault>(fault)), count);
+      any = true;
+    }
+    file.put("}");
+  }
+
+  void put_dropped(RecordFile& file) {
+    file.put(", \"dropped\": {");
+    bool any = false;
+    for (std::size_t kind = 0; kind < DROP_KINDS; ++kind) {
+      if (records_.dropped_of[kind] == 0) continue;
+      file.print("%s\"%s\": %" PRId64, any ? ", " : "", DROP_NAMES[kind], records_.dropped_of[kind]);
+      any = true;
+    }
+    file.put("}");
+  }
+
+  const NodeProgram& node_;
+  ApplicationBase* application_;
+  NodeOptions options_;
+  Identity identity_;
+  MonotonicClock clock_;
+  NodeRecords records_;
+  Others others_;
+  Time time_;
+  Reservations<Time> reservations_;
+  NodeRecording recording_;
+  TcpTransport tcp_;
+  UdpTransport udp_;
+  Objects<bool> wanted_;
+  Objects<PeerPlace> places_;
+  PeerPlace own_;
+  int listener_ = -1;
+  int datagrams_ = -1;
+  std::int64_t missed_while_down_ = 0;
+};
+
+}  // namespace headway
