@@ -122,9 +122,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
 
 
 def arrivals_of(case: str, tuples: int) -> list[Arrival]:
-    return [
-        Arrival(row[0] * MICROSECOND, source, row) for source, row in rows_of(case, tuples)
-    ]
+    return [Arrival(row[0] * MICROSECOND, source, row) for source, row in rows_of(case, tuples)]
 
 
 def tables_of(plan: Plan, case: str, tuples: int) -> dict[str, ArrivingTable]:
