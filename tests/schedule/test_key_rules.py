@@ -48,6 +48,4 @@ def test_what_cannot_be_said_in_numbers_has_no_rule() -> None:
     assert not WITH_A_RULE & set(without)
     assert "pcs" in without
     assert "least-laxity" in without
-    assert all(
-        name in without for name in EVERY if isinstance(EVERY[name](), RerankingPolicy)
-    )
+    assert all(name in without for name in EVERY if isinstance(EVERY[name](), RerankingPolicy))

@@ -132,6 +132,7 @@ _INFER = "headway.compiler.schemas:"
 _BEHAVIOUR = "headway.engine.operators."
 _SPARK = "headway.spark.lowering.native_operators:"
 _CPP = "headway.native.cpp_operators:"
+_CPP_WINDOWS = "headway.native.cpp_windows:"
 
 FUSED = f"{_BEHAVIOUR}fused:Fused"
 """the vehicle engine writes one function of all such operators that follow each other"""
@@ -168,7 +169,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}join:JoinOperator",
             SPARK_BATCH: f"{_SPARK}lower_join",
             SPARK_STREAM: _STATE,
-            NATIVE: f"{_CPP}write_join",
+            NATIVE: f"{_CPP_WINDOWS}write_join",
         },
     ),
     OperatorKind(
@@ -180,7 +181,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}aggregate:AggregateOperator",
             SPARK_BATCH: f"{_SPARK}lower_aggregate",
             SPARK_STREAM: _STATE,
-            NATIVE: f"{_CPP}write_aggregate",
+            NATIVE: f"{_CPP_WINDOWS}write_aggregate",
         },
     ),
     OperatorKind(
@@ -192,7 +193,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}distinct:DistinctOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
-            NATIVE: f"{_CPP}write_distinct",
+            NATIVE: f"{_CPP_WINDOWS}write_distinct",
         },
     ),
     OperatorKind(

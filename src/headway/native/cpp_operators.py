@@ -2,122 +2,55 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from headway.model.expression import typed
 from headway.model.operators import Filter, Map, Union
 from headway.model.query import Source
-from headway.native.cpp_body import CppBody
-from headway.native.cpp_expressions import (
-    CppValue,
-    column_code,
-    emit_condition,
-    emit_value,
-    row_reader,
-    struct_lengths,
-)
-from headway.native.cpp_text import listed
-from headway.native.cpp_types import RowColumn, RowStruct
-from headway.native.operator_code import CONVERT, FILTER, MAP, PASS, OperatorCode, WriteContext
 from headway.model.schema import DataType
+from headway.native.cpp_row_functions import filter_function, map_function, value_function
+from headway.native.cpp_types import RowColumn, RowStruct
+from headway.native.operator_code import (
+    CONVERT,
+    FILTER,
+    MAP,
+    PASS,
+    OperatorCode,
+    WriteContext,
+    halved,
+)
 
 ROW, OUT = "row", "out"
 
 
-def function_lines(
-    result: str, name: str, parameters: Sequence[tuple[str, str]], lines: Iterable[str]
-) -> list[str]:
-    """A function with its body. A parameter that the body does not use has its name in a
-    comment."""
-    body = [*lines]
-    text = "\n".join(body)
-    given = []
-    for kind, parameter in parameters:
-        used = re.search(rf"\b{parameter}\b", text) is not None
-        given.append(f"{kind} {parameter}" if used else f"{kind} /*{parameter}*/")
-    return [*listed(f"{result} {name}(", given, ") {"), *body, "}"]
-
-
-def body_lines(body: CppBody) -> list[str]:
-    """The statements at two blanks a level."""
-    found = []
-    for line in body.lines():
-        text = line.lstrip(" ")
-        found.append(" " * ((len(line) - len(text)) // 2) + text)
-    return found
-
-
-# ---------------------------------------------------------------- filter
+# ---------------------------------------------------------------- filter and map
 
 
 def write_filter(operator: Filter, context: WriteContext) -> OperatorCode:
     (row,) = context.inputs.values()
-    body = CppBody(taken=[ROW])
-    condition = emit_condition(
-        typed(operator.where).tree, body, row_reader(ROW, row), struct_lengths({None: row})
-    )
-    body.line(f"return {_outermost(condition)};")
+    written = filter_function(context.function, typed(operator.where).tree, row)
     return OperatorCode(
         kind=FILTER,
-        text=tuple(
-            function_lines(
-                "inline bool", context.function, [(f"const {row.name}&", ROW)], body_lines(body)
-            )
-        ),
-        headers=frozenset(body.headers),
+        text=tuple(halved(written.text)),
+        headers=written.headers,
         filter=context.function,
     )
 
 
-def _outermost(code: str) -> str:
-    """The code without parentheses around all of it."""
-    if not code.startswith("("):
-        return code
-    depth = 0
-    for place, character in enumerate(code):
-        depth += (character == "(") - (character == ")")
-        if depth == 0:
-            return code[1:-1] if place == len(code) - 1 else code
-    return code
-
-
-# ---------------------------------------------------------------- map
-
-
 def write_map(operator: Map, context: WriteContext) -> OperatorCode:
     (row,) = context.inputs.values()
-    computed = {column.name: typed(column.value).tree for column in operator.columns}
-    body = CppBody(taken=[ROW, OUT])
-    read, lengths = row_reader(ROW, row), struct_lengths({None: row})
-    assigned = []
-    for column in context.output.columns:
-        tree = computed.get(column.name)
-        if tree is None:
-            code = copied(row.column(column.name), column, ROW)
-        else:
-            code = stored(emit_value(tree, body, read, lengths), column)
-        assigned.append(f"{OUT}.{column.member} = {code};")
-    for line in assigned:
-        body.line(line)
+    columns = [(column.name, typed(column.value).tree) for column in operator.columns]
+    written = map_function(context.function, columns, row, context.output)
     return OperatorCode(
         kind=MAP,
-        text=tuple(_row_to_row(context.function, row, context.output, body_lines(body))),
-        headers=frozenset(body.headers),
+        text=tuple(halved(written.text)),
+        headers=written.headers,
         map=context.function,
     )
 
 
 def _row_to_row(name: str, row: RowStruct, out: RowStruct, lines: Iterable[str]) -> list[str]:
-    parameters = [(f"const {row.name}&", ROW), (f"{out.name}&", OUT)]
-    return function_lines("inline void", name, parameters, lines)
-
-
-def stored(value: CppValue, column: RowColumn) -> str:
-    """A value as the column holds it."""
-    if not column.nullable:
-        return value.code
-    return column_code(value, column.type)
+    return [f"inline void {name}(const {row.name}& {ROW}, {out.name}& {OUT}) {{", *lines, "}"]
 
 
 def copied(given: RowColumn, column: RowColumn, row: str) -> str:
@@ -126,8 +59,7 @@ def copied(given: RowColumn, column: RowColumn, row: str) -> str:
     if given.type == column.type:
         return place
     assert column.type.type is DataType.STRING
-    room = max(column.type.length, 1)
-    return f"headway::maybe_text<{room}>({place}.known, {place}.value.view())"
+    return f"headway::maybe_text<{column.type.length}>({place}.known, {place}.value.view())"
 
 
 # ---------------------------------------------------------------- union
@@ -166,22 +98,20 @@ def write_union(operator: Union, context: WriteContext) -> OperatorCode:
 # ---------------------------------------------------------------- the value of a tuple to a shedder
 
 
-def shed_value_lines(source: Source, row: RowStruct, name: str) -> tuple[list[str], set[str]]:
+def shed_value_lines(source: Source, row: RowStruct, name: str) -> tuple[list[str], frozenset[str]]:
     """A function that gives a tuple's value to the source's load shedder, and its headers."""
     assert source.shedder is not None
     value = typed(source.shedder.value)
-    body = CppBody(taken=[ROW])
-    found = emit_value(value.tree, body, row_reader(ROW, row), struct_lengths({None: row}))
-    whole = value.type.is_integral
-    body.line(f"const auto value = {found.code};")
-    if found.known:
-        body.line(f"if (!({found.known_code})) return headway::ShedValue{{0, 0, 0.0}};")
-    if whole:
-        body.line("return headway::ShedValue{1, value, 0.0};")
-    else:
-        body.line("if (headway::is_nan(value)) return headway::ShedValue{2, 0, 0.0};")
-        body.line("return headway::ShedValue{1, 0, static_cast<double>(value)};")
-    lines = function_lines(
-        "inline headway::ShedValue", name, [(f"const {row.name}&", ROW)], body_lines(body)
-    )
-    return lines, set(body.headers)
+    computed = value_function(f"{name}_known", value.tree, row)
+    number = "{1, value.value, 0.0}" if value.type.is_integral else "{1, 0, value.value}"
+    lines = [
+        *halved(computed.text),
+        "",
+        f"inline headway::ShedValue {name}(const {row.name}& {ROW}) {{",
+        f"  const auto value = {name}_known({ROW});",
+        "  if (!value.known) return {0, 0, 0.0};",
+        "  if (headway::is_nan(value.value)) return {2, 0, 0.0};",
+        f"  return {number};",
+        "}",
+    ]
+    return lines, computed.headers

@@ -21,7 +21,7 @@ from headway.native.cpp_names import Names, comment_lines, identifier
 from headway.native.cpp_operators import shed_value_lines
 from headway.native.cpp_streams import Streams, streams_of
 from headway.native.cpp_tables import TableWriter, shedding_lines
-from headway.native.cpp_text import COLUMNS, listed
+from headway.native.cpp_text import COLUMNS
 from headway.native.cpp_trains import train_lines, whole_trains
 from headway.native.operator_code import OperatorCode, WriteContext, WriteOperator
 from headway.native.program_layout import ProgramForm, ProgramLayout
@@ -94,19 +94,7 @@ class _Writer:
         return found
 
     def _file(self, title: str, headers: Iterable[str], lines: Iterable[str]) -> str:
-        whole = [
-            *comment_lines(title),
-            "#pragma once",
-            "",
-            *include_lines(headers),
-            "",
-            f"namespace {self.namespace} {{",
-            "",
-            *lines,
-        ]
-        while whole[-1] == "":
-            whole.pop()
-        return "\n".join([*whole, "", f"}}  // namespace {self.namespace}", ""])
+        return program_file(self.namespace, title, headers, lines)
 
     def _streams(self) -> str:
         states = any(code.object for code in self.code.values())
@@ -168,9 +156,7 @@ class _Writer:
             entered = self.streams.struct(unit.task.entries[0])
             left = self.streams.struct(unit.stream)
             trains[unit.index] = f"headway::run_train<{entered}, {left}, {self._train(unit)}>"
-        writer = TableWriter(
-            self.layout, self.streams, self.code, trains, self.sizes, shedding
-        )
+        writer = TableWriter(self.layout, self.streams, self.code, trains, self.sizes, shedding)
         lines += writer.write()
         arenas = [code.arena for code in self.code.values() if code.arena]
         lines += ["", "/// Bytes that the operators lay out at start."]
@@ -197,6 +183,23 @@ def _sum(start: str, terms: list[str]) -> list[str]:
     first, *rest = terms
     return [start.rstrip(), f"    {first}", *(f"    + {term}" for term in rest[:-1]),
             f"    + {rest[-1]};"]  # fmt: skip
+
+
+def program_file(namespace: str, title: str, headers: Iterable[str], lines: Iterable[str]) -> str:
+    """A header of a program, all of it in the program's namespace."""
+    whole = [
+        *comment_lines(title),
+        "#pragma once",
+        "",
+        *include_lines(headers),
+        "",
+        f"namespace {namespace} {{",
+        "",
+        *lines,
+    ]
+    while whole[-1] == "":
+        whole.pop()
+    return "\n".join([*whole, "", f"}}  // namespace {namespace}", ""])
 
 
 def include_lines(headers: Iterable[str]) -> list[str]:

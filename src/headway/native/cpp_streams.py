@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from headway.model.graph import Graph
 from headway.model.expression import typed
+from headway.model.graph import Graph
 from headway.model.operators import Aggregate, Distinct, Filter, Join, Map, Operator, Union
 from headway.model.schema import DataType, Field, Schema
 from headway.native.cpp_expressions import result_length, struct_lengths
-from headway.native.cpp_names import Names
-from headway.native.cpp_text import comment
+from headway.native.cpp_keys import each_lines
+from headway.native.cpp_names import Names, comment_lines
 from headway.native.cpp_types import RowStruct, row_struct
-
-Ports = Mapping[str | None, RowStruct]
-"""the rows of an operator's inputs by port; None: the only one"""
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Streams:
         for stream, row in self.rows.items():
             first = self.shared[stream]
             schema = self.schemas[stream]
-            lines += comment(self._title(stream), mark="///")
+            lines += [f"/{line}" for line in comment_lines(self._title(stream))]
             if first != stream:
                 lines += [f"using {row.name} = {self.rows[first].name};", ""]
                 continue
@@ -63,7 +60,7 @@ class Streams:
             for field, column in zip(schema.columns, row.columns, strict=True):
                 lines.append(f"  {column.cpp} {column.member};{_note(field)}")
             if states:
-                lines += ["", *_each([column.member for column in row.columns])]
+                lines += ["", *each_lines([column.member for column in row.columns])]
             lines += ["};", ""]
         return lines
 
@@ -77,17 +74,6 @@ class Streams:
 
 def _note(field: Field) -> str:
     return f"  // {field.unit}" if field.unit else ""
-
-
-def _each(members: list[str]) -> list[str]:
-    """The member by which a snapshot finds the columns."""
-    visits = " &&\n           ".join(f"visit(self.{member})" for member in members)
-    return [
-        "  template <class Self, class Visit>",
-        "  static bool each(Self& self, Visit& visit) {",
-        *f"    return {visits};".splitlines(),
-        "  }",
-    ]
 
 
 # ---------------------------------------------------------------- making them
@@ -110,11 +96,10 @@ def _lengths(
     if operator is None or operator.declared_schema is not None:
         return {}
     inputs = {port.port: rows[port.stream] for port in operator.inputs}
-    if len(inputs) == 1 and not isinstance(operator, Join):
+    ports: dict[str | None, RowStruct] = dict(inputs.items())
+    if not isinstance(operator, Join | Union):
         (only,) = inputs.values()
-        ports: Ports = {None: only}
-    else:
-        ports = {**inputs}
+        ports = {None: only}
     found: dict[str, int] = {}
     for one in ports.values():
         for name, length in one.lengths.items():
@@ -125,9 +110,7 @@ def _lengths(
             field = schema.find(column.name)
             assert field is not None
             if field.type is DataType.STRING:
-                found[column.name] = result_length(
-                    typed(column.value).tree, struct_lengths(ports)
-                )
+                found[column.name] = result_length(typed(column.value).tree, struct_lengths(ports))
     return found
 
 

@@ -15,9 +15,18 @@ from headway.model.operators import Gather, Operator
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Decide, Source
 from headway.native.buffer_sizes import Sizes
-from headway.native.cpp_names import identifier
 from headway.native.cpp_streams import Streams
-from headway.native.cpp_text import Fields, fields, listed, number, quoted, span_of, table, truth
+from headway.native.cpp_text import (
+    Constants,
+    Fields,
+    fields,
+    listed,
+    number,
+    quoted,
+    span_of,
+    table,
+    truth,
+)
 from headway.native.operator_code import OperatorCode
 from headway.native.program_layout import OutletPlace, ProgramLayout
 from headway.schedule.online.policy import KeyBase
@@ -51,7 +60,7 @@ class TableWriter:
     reservations: str = NOTHING
     lines: list[str] = field(default_factory=list)
     _written: set[str] = field(default_factory=set)
-    _constants: dict[str, str] = field(default_factory=dict)
+    _constants: Constants = field(default_factory=Constants)
 
     def write(self) -> list[str]:
         layout = self.layout
@@ -67,17 +76,6 @@ class TableWriter:
         return self.lines
 
     # ---------------------------------------------------------------- helpers
-
-    def _constant(self, name: str) -> str:
-        """The name in capitals, for a part of a table's name; unlike that of any other."""
-        if name not in self._constants:
-            base = unused = identifier(name).strip("_").upper()
-            count = 1
-            while unused in self._constants.values():
-                count += 1
-                unused = f"{base}_{count}"
-            self._constants[name] = unused
-        return self._constants[name]
 
     def _table(self, kind: str, name: str, rows: Iterable[Fields | str], why: str = "") -> str:
         """Writes a table; gives the view of it."""
@@ -128,7 +126,7 @@ class TableWriter:
                     stateful=f"&{code.object}" if code.object else NOTHING,
                 )
             )
-        name = f"STEPS_OF_{self._constant(unit.name)}"
+        name = f"STEPS_OF_{self._constants(unit.name)}"
         return self._table("headway::Step", name, rows, " > ".join(unit.operators))
 
     def _filter(self, operator: Operator) -> str:
@@ -150,7 +148,7 @@ class TableWriter:
         converters = self.code[operator.name].converters
         if not converters:
             return NOTHING
-        name = f"CONVERTERS_OF_{self._constant(operator.name)}"
+        name = f"CONVERTERS_OF_{self._constants(operator.name)}"
         if name not in self._written:
             self._written.add(name)
             pairs = zip(operator.streams, converters, strict=True)
@@ -219,8 +217,8 @@ class TableWriter:
         self._table("headway::Outlet", "OUTLETS", rows)
 
     def _outlet_name(self, outlet: OutletPlace) -> str:
-        where = "" if len(self.layout.nodes) == 1 else f"_ON_{self._constant(outlet.node)}"
-        return f"OF_{self._constant(outlet.stream)}{where}"
+        where = "" if len(self.layout.nodes) == 1 else f"_ON_{self._constants(outlet.node)}"
+        return f"OF_{self._constants(outlet.stream)}{where}"
 
     def _streams(self) -> None:
         layout, placement = self.layout, dict(self.layout.plan.placement)
@@ -277,7 +275,7 @@ class TableWriter:
         rows = []
         for name in windows.order:
             operator, units = graph.operators[name], windows.units[name]
-            constant = self._constant(name)
+            constant = self._constants(name)
             gathers = bool(units) and units[0].gathering is not None
             rows.append(
                 fields(
@@ -304,7 +302,7 @@ class TableWriter:
                     unit=str(unit.index),
                     stateful=self._object(one.name),
                     mark=str(marks[one.name]),
-                    sources=self._indices(f"SOURCES_BEFORE_{self._constant(one.name)}", before),
+                    sources=self._indices(f"SOURCES_BEFORE_{self._constants(one.name)}", before),
                 )
             )
         self._table("headway::ClosingOperator", "CLOSING", closing)
@@ -356,7 +354,7 @@ class TableWriter:
         rows = []
         places = {key: place for place, key in enumerate(network.branches)}
         for (stream, medium), branch in network.branches.items():
-            name = f"OF_{self._constant(stream)}_ON_{self._constant(medium)}"
+            name = f"OF_{self._constants(stream)}_ON_{self._constants(medium)}"
             frames = [number(time) for time in branch.frames]
             onward = [
                 f"{{{media.index(to)}, {number(delay)}}}" for to, delay in branch.onward.items()
@@ -375,7 +373,7 @@ class TableWriter:
         self._table("headway::Branch", "BRANCHES", rows)
         crossings = []
         for stream, first in network.first.items():
-            name = f"FIRST_BRANCHES_OF_{self._constant(stream)}"
+            name = f"FIRST_BRANCHES_OF_{self._constants(stream)}"
             crossings.append(
                 fields(
                     stream=str(layout.streams.index(stream)),

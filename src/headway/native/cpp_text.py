@@ -5,25 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from textwrap import wrap
+
+from headway.native.cpp_names import identifier, string_literal
 
 COLUMNS = 100
 """the longest line"""
 
 
 def quoted(text: str) -> str:
-    """A C++ string literal of UTF-8 bytes."""
-    out = []
-    for byte in text.encode():
-        char = chr(byte)
-        if char in ('"', "\\"):
-            out.append("\\" + char)
-        elif 32 <= byte < 127:
-            out.append(char)
-        else:
-            # Octal, since hexadecimal escapes have no end of their own.
-            out.append(f"\\{byte:03o}")
-    return '"' + "".join(out) + '"'
+    """A C++ string literal."""
+    return string_literal(text)
 
 
 def number(value: int) -> str:
@@ -35,17 +26,6 @@ def number(value: int) -> str:
 
 def truth(value: bool) -> str:
     return "true" if value else "false"
-
-
-def comment(text: str, *, indent: int = 0, mark: str = "//") -> list[str]:
-    """A comment, as many lines as it needs."""
-    space = " " * indent
-    lines: list[str] = []
-    for line in text.splitlines():
-        width = COLUMNS - indent - len(mark) - 1
-        for part in wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]:
-            lines.append(f"{space}{mark} {part}".rstrip())
-    return lines
 
 
 def listed(opening: str, items: Sequence[str], closing: str, *, indent: int = 0) -> list[str]:
@@ -89,6 +69,30 @@ class Fields:
 def fields(**values: str) -> Fields:
     """In the order of the struct's fields."""
     return Fields(list(values.items()))
+
+
+class Constants:
+    """Parts of the names of tables, in capitals: of two names that would be alike, one gets a
+    number. The same name gives the same part again."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, str] = {}
+
+    def __call__(self, name: str) -> str:
+        if name not in self._given:
+            base = unused = constant_name(name)
+            count, taken = 1, set(self._given.values())
+            while unused in taken:
+                count += 1
+                unused = f"{base}_{count}"
+            self._given[name] = unused
+        return self._given[name]
+
+
+def constant_name(name: str) -> str:
+    """A name of the query in capitals; not unlike that of every other (see
+    :class:`Constants`)."""
+    return identifier(name).strip("_").upper()
 
 
 def table(kind: str, name: str, rows: Iterable[Fields | str]) -> list[str]:

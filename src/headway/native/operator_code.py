@@ -7,8 +7,8 @@ writes it for the engine ``native``: it takes the operator and a :class:`WriteCo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headway.model.schema import Schema
@@ -41,9 +41,9 @@ class WriteContext:
 class OperatorCode:
     """``text`` declares functions, types and objects, in the program's namespace.
 
-    What it does with a row is one of: ``filter`` and ``map``, functions of the program that take
-    references (``bool f(const In&)``, ``void f(const In&, Out&)``); ``converters``, one such function
-    by port, empty where the layout is the same; ``object``, something derived from
+    What it does with a row is one of: ``filter`` or ``map``, a function of the program that takes
+    references (``bool f(const In&)``, ``void f(const In&, Out&)``); ``converters``, such a function
+    for each port, empty where the layout is the same; ``object``, something derived from
     ``headway::Operator``. ``arena`` is a C++ constant: the bytes that the object takes at start.
     """
 
@@ -60,5 +60,18 @@ class OperatorCode:
     files: dict[str, str] = field(default_factory=dict)
     """further headers that it includes: path -> text"""
 
+    def with_headers(self, headers: Iterable[str]) -> OperatorCode:
+        """The same, with more headers."""
+        return replace(self, headers=self.headers | set(headers))
+
 
 WriteOperator = Callable[[Any, WriteContext], OperatorCode]
+
+
+def halved(text: str) -> list[str]:
+    """Lines of text indented by four blanks a level, with two."""
+    found = []
+    for line in text.splitlines():
+        bare = line.lstrip(" ")
+        found.append(" " * ((len(line) - len(bare)) // 2) + bare)
+    return found

@@ -155,9 +155,7 @@ def meaning_layout(plan: Plan, watched: Collection[str] = ()) -> ProgramLayout:
     plan = on_one_node(plan)
     policy = StreamEdf()
     tasks, order = tasks_for(plan, policy)
-    program = assemble(
-        plan, policy, tasks, order, charged=False, leaving=watched, build=_laid_out
-    )
+    program = assemble(plan, policy, tasks, order, charged=False, leaving=watched, build=_laid_out)
     return _layout(ProgramForm.MEANING, plan, policy, program, charged=False)
 
 

@@ -17,9 +17,7 @@ def native_problems(layout: ProgramLayout) -> Iterator[Problem]:
     yield from query_problems(layout.graph.sources.values(), layout.graph.operators.values())
 
 
-def query_problems(
-    sources: Iterable[Source], operators: Iterable[Operator]
-) -> Iterator[Problem]:
+def query_problems(sources: Iterable[Source], operators: Iterable[Operator]) -> Iterator[Problem]:
     """The same of some sources and operators: Python functions, operators without C++."""
     for source in sources:
         if source.shedder is not None:

@@ -31,12 +31,12 @@
 namespace headway {
 
 /// A tuple's running number of arrival; also the token of its timer.
-struct Arrival {
+struct ArrivalNumber {
   std::int64_t number;
   std::uint64_t hash() const {
     return key_hash_bits(KEY_HASH_START, static_cast<std::uint64_t>(number));
   }
-  bool operator==(const Arrival& other) const { return number == other.number; }
+  bool operator==(const ArrivalNumber& other) const { return number == other.number; }
 };
 
 /// What is kept of one side.
@@ -78,7 +78,7 @@ class JoinSide {
   static constexpr std::size_t bytes(std::size_t most_kept, std::size_t most_waiting) {
     const std::size_t kept = Sweeper::capacity_for(most_kept);
     return KeyTable<StretchKey, Ends>::bytes(kept) + List<Kept>::bytes(kept) +
-           KeyTable<Arrival, Waiting>::bytes(most_waiting) +
+           KeyTable<ArrivalNumber, Waiting>::bytes(most_waiting) +
            Heap<WaitingSince>::bytes(2 * most_waiting);
   }
 
@@ -186,7 +186,7 @@ class JoinSide {
 
   // -------------------------------------------------------------- tuples without a partner so far
 
-  const KeyTable<Arrival, Waiting>& waiting() const { return waiting_; }
+  const KeyTable<ArrivalNumber, Waiting>& waiting() const { return waiting_; }
   bool has_room_to_wait() const { return waiting_.room() > 0; }
 
   bool wait(std::int64_t number, const Waiting& tuple) {
@@ -236,7 +236,7 @@ class JoinSide {
   Sweeper sweeper_;
   Place free_ = NOWHERE;
   std::size_t size_ = 0;
-  KeyTable<Arrival, Waiting> waiting_;
+  KeyTable<ArrivalNumber, Waiting> waiting_;
   /// All that wait, and some that did, by age; the first one does wait.
   Heap<WaitingSince> since_;
 };
