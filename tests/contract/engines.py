@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from tests.contract.recordings import Answer, Recording, Side, comparable
 
@@ -21,6 +22,7 @@ from headway.model.schema import DataType
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.lowering.frames import ARROW
 from headway.spark.lowering.side_rows import SIDE_EXIT, unpacked
+from headway.spark.session.spark_failures import MOST_RESTARTS, may_restart
 from headway.spark.stream.lower_stream import finish_stream, lower_stream
 
 if TYPE_CHECKING:
@@ -95,22 +97,32 @@ def stream_and_side(
             .parquet(str(place))
         )
     lowered = lower_stream(plan, sources)
-    answer: Answer = Counter()
-    side: Side = Counter()
+    batches: dict[int, tuple[Answer, Side]] = {}
     checkpoint = str(folder / "checkpoint")
 
     def take(batch: DataFrame, number: int) -> None:
-        whole = batch.toArrow()
-        answer.update(_tagged(whole, list(lowered.schemas)))
-        side.update(side_rows(unpacked(batch).where("kind IS NOT NULL").toArrow()))
+        """A batch that is repeated after a restart takes its own place."""
+        side = side_rows(unpacked(batch).where("kind IS NOT NULL").toArrow())
+        batches[number] = _tagged(batch.toArrow(), list(lowered.schemas)), side
 
-    running = (
-        lowered.tagged.writeStream.foreachBatch(take)
-        .option("checkpointLocation", checkpoint)
-        .trigger(availableNow=True)
-        .start()
-    )
-    running.awaitTermination()
+    for restarts in range(MOST_RESTARTS + 1):  # on a busy machine Spark may give up on a worker
+        running = (
+            lowered.tagged.writeStream.foreachBatch(take)
+            .option("checkpointLocation", checkpoint)
+            .trigger(availableNow=True)
+            .start()
+        )
+        try:
+            running.awaitTermination()
+            break
+        except StreamingQueryException as failure:
+            if not may_restart(str(failure), restarts):
+                raise
+    answer: Answer = Counter()
+    side: Side = Counter()
+    for tuples, aside in batches.values():
+        answer.update(tuples)
+        side.update(aside)
     if lowered.stateful:
         with finish_stream(plan, spark, checkpoint) as rest:
             answer.update(collected(rest))

@@ -83,6 +83,7 @@ def test_soft_queries_leave_slots_to_hard_ones() -> None:
 
 def test_what_may_pass_is_tried_again_and_not_for_ever() -> None:
     assert may_restart("java.io.OptionalDataException", 0)
+    assert may_restart("SparkException: Python worker failed to connect back.", 0)
     assert not may_restart("java.io.OptionalDataException", MOST_RESTARTS)
     assert not may_restart("No space left on device", 0)
 

@@ -16,7 +16,7 @@ which nothing costs anything is the meaning of the query, whatever the policy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from heapq import heappush
 from typing import Any, Protocol
 
@@ -38,7 +38,7 @@ from headway.engine.jobs import (
     make_job,
 )
 from headway.engine.operators.operator_base import DropKind, Dropped, StatefulOperator
-from headway.engine.operators.user_defined import Signal
+from headway.engine.operators.user_defined import CustomOperator, Signal
 from headway.engine.program import Flight, Flights, RunProgram, Unit
 from headway.engine.trace import Event, EventKind, Trace
 from headway.engine.watermarks import SourceMarks, Watermarks
@@ -98,7 +98,8 @@ class Kernel:
     ``eager`` looks whether windows can close every time that time moves. ``clock``, where time
     passes by itself, is read when a tuple is handed to an output. ``on_time_moved`` is called
     instead of closing windows at once, and ``source_marks`` tells how far the sources' time has
-    come. ``watched`` counts what comes beyond the declared rates.
+    come. ``watched`` counts what comes beyond the declared rates. ``in_items`` runs operators that
+    allow it item by item; otherwise they are one call at the end of the items' time.
     """
 
     def __init__(
@@ -116,7 +117,9 @@ class Kernel:
         on_time_moved: Callable[[], None] | None = None,
         source_marks: SourceMarks | None = None,
         watched: bool = True,
+        in_items: bool = False,
     ) -> None:
+        self.in_items = in_items
         self.now = 0
         self.program = program
         self.trace = trace
@@ -372,14 +375,17 @@ class Kernel:
                 yield 0, unit.costs[0]
                 pending.append((1, row, late))
             case GatheredBatch():
-                if unit.between_items:
-                    yield 0, unit.base_cost
-                    for _ in range(work.items):
-                        yield 0, unit.item_cost
-                else:
-                    yield 0, unit.base_cost + work.items * unit.item_cost
                 assert unit.custom is not None
-                rows = unit.custom.execute(work.rows, self.now, work.timed_out)
+                if self.in_items and unit.by_items:
+                    rows = yield from self._items(unit, unit.custom, work)
+                else:
+                    if unit.between_items and not self.in_items:
+                        yield 0, unit.base_cost
+                        for _ in range(work.items):
+                            yield 0, unit.item_cost
+                    else:
+                        yield 0, unit.base_cost + work.items * unit.item_cost
+                    rows = unit.custom.execute(work.rows, self.now, work.timed_out)
                 pending += self._results(unit, unit.custom, 0, rows, row[0], late)
             case WaitingTuples():
                 raise AssertionError("tuples that wait for a batch are run by the fast path")
@@ -415,6 +421,23 @@ class Kernel:
                 if index + 1 < len(steps):
                     self.produced[name] += 1
                 pending.append((index + 1, out, late))
+
+    def _items(
+        self, unit: Unit, custom: CustomOperator, work: GatheredBatch
+    ) -> Generator[Slot, None, list[Row]]:
+        """Runs a gathered batch piece by piece. How many pieces there are is up to the class; those
+        beyond the items that were counted declare no time of their own."""
+        yield 0, unit.base_cost
+        pieces = custom.execute_in_items(work.rows, self.now, work.timed_out)
+        items = work.items
+        while True:
+            try:
+                next(pieces)
+            except StopIteration as ended:
+                rows: list[Row] = ended.value
+                return rows
+            yield 0, unit.item_cost if items > 0 else 0
+            items -= 1
 
     def _results(
         self,

@@ -92,6 +92,8 @@ class Unit:
     base_cost: int = 0
     item_cost: int = 0
     between_items: bool = False
+    by_items: bool = False
+    """whether its head can really stop between them"""
     name: str = field(init=False)
     cost: int = field(init=False)
     spent: tuple[int, ...] = field(init=False)
@@ -253,6 +255,7 @@ def _unit(
         unit.base_cost = cost.of(0, node.speed)
         unit.item_cost = cost.of(1, node.speed) - cost.of(0, node.speed)
         unit.between_items = cost.between_items
+        unit.by_items = cost.between_items and custom.by_items
         unit.free = unit.declares_nothing
         unit.whole = None
     return unit

@@ -2,8 +2,13 @@
 
 One thread runs everything here. It takes in what is due (arrivals, messages, timers), then runs the
 most urgent job, operator by operator; after each operator it takes in again and lets a more urgent
-job go first. Other threads only leave things in the inbox. A node with several cores is run by one
-thread as well: Python would not use more.
+job go first. So it does between the items of an operator whose cost says ``preempt: between_items``
+and whose class can stop there (:meth:`~headway.model.user_operator.UserOperator.in_items`). Such an
+operator is then in the middle of its work, so a job never overtakes one of its own unit that has
+begun: that one goes on first, with the key of the more urgent job behind it, until it has ended.
+
+Other threads only leave things in the inbox. A node with several cores is run by one thread as
+well: Python would not use more.
 
 What lies outside the process (the other nodes of a plan) is an :class:`Outside`.
 """
@@ -14,7 +19,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any, Protocol
 
 from headway.engine.clock import KeepingUp, PacedClock
@@ -28,7 +33,7 @@ from headway.engine.trace import EventKind, Trace
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
-from headway.schedule.online.policy import Policy, RerankingPolicy
+from headway.schedule.online.policy import Key, Policy, RerankingPolicy
 
 ENDED = NEVER >> 1
 """a watermark beyond this: nothing comes any more"""
@@ -110,6 +115,7 @@ class WallTime:
             clock=pace.now,
             on_time_moved=self.note_move,
             source_marks=self._source_marks,
+            in_items=True,
         )
         for unit in program.units:
             unit.free = False  # what costs nothing in the model takes time here
@@ -120,6 +126,8 @@ class WallTime:
         self._overseer: Overseer | None = None
         self._events: list[TimedCall] = []
         self._ready: list[ReadyJob] = []
+        self._begun: dict[int, int] = {}
+        """unit -> number of its job that gave way between the items of its head"""
         self._inbox: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._wake = threading.Event()
         self._arrivals: Iterator[Arrival] = iter(())
@@ -243,7 +251,7 @@ class WallTime:
         kernel, ready, over = self.kernel, self._ready, self._overseer
         if over is not None:
             over.before_choice(ready)
-        job = heappop(ready)
+        job, lent = self._next_job()
         kernel.decisions += 1
         progress = job.progress
         if progress is None:
@@ -256,8 +264,8 @@ class WallTime:
         key = job.key if over is None else over.key_now(ready, job)
         if key != job.key:
             job = job._replace(key=key)
-            if ready and ready[0].key < key:  # it had not begun, so this is no preemption
-                heappush(ready, job)
+            if lent is None and ready and ready[0].key < key:  # no preemption: it did not go on
+                self._give_way(job, progress)
                 return
             assert over is not None
             over.goes_on(job)
@@ -269,10 +277,13 @@ class WallTime:
             changed = key != job.key
             if changed:
                 job = job._replace(key=key)
-            if ready and ready[0].key < key:
+            if ready and ready[0].key < (key if lent is None else min(key, lent)):
+                if ready[0].unit is job.unit and self._inside(job, progress):
+                    lent = ready[0].key
+                    continue
                 kernel.preemptions += 1
                 self.befell(EventKind.PREEMPT, job)
-                heappush(ready, job)
+                self._give_way(job, progress)
                 return
             if changed and over is not None:
                 over.goes_on(job)
@@ -282,6 +293,29 @@ class WallTime:
         if job.flight is not None:
             job.flight.landed = True
             self._moved = True
+
+    def _next_job(self) -> tuple[ReadyJob, Key | None]:
+        """The most urgent job. A job never overtakes one of its unit that has begun: that one goes
+        first, with the key that the more urgent one lends it."""
+        ready = self._ready
+        job = heappop(ready)
+        begun = self._begun.pop(job.unit.index, None)
+        if begun is None or begun == job.number:
+            return job, None
+        place = next(n for n, one in enumerate(ready) if one.number == begun)
+        held_up, ready[place] = ready[place], job
+        heapify(ready)
+        return held_up, job.key
+
+    def _give_way(self, job: ReadyJob, progress: Stepping) -> None:
+        if self._inside(job, progress):
+            self._begun[job.unit.index] = job.number
+        heappush(self._ready, job)
+
+    @staticmethod
+    def _inside(job: ReadyJob, progress: Stepping) -> bool:
+        """Whether the job's head is in the middle of its items."""
+        return job.unit.by_items and progress.operator == 0
 
     def _step_on(self, job: ReadyJob, progress: Stepping) -> bool:
         """An operator does what it does, and takes its time for it; whether another follows."""

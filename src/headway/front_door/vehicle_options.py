@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from headway.engine.clock import MonotonicClock, WallClock
 from headway.engine.engine import Engine, OutputCallback
@@ -11,6 +11,9 @@ from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.schedule.online import engine_policy_named
+
+if TYPE_CHECKING:
+    from headway.native.native_engine import NativeEngine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +26,7 @@ class OptionWords:
     batching: str
     partitioned: str
     virtual_again: str
+    native: str
 
 
 IN_PYTHON = OptionWords(
@@ -32,6 +36,7 @@ IN_PYTHON = OptionWords(
     batching="batching",
     partitioned="cores='partitioned'",
     virtual_again="leave out clock=",
+    native="engine='native'",
 )
 
 
@@ -46,6 +51,8 @@ class VehicleOptions:
     batching: bool
     zero_cost: bool
     trace: bool
+    native: bool = False
+    """compiled to C++, in this process"""
     words: OptionWords = IN_PYTHON
 
     def __post_init__(self) -> None:
@@ -68,6 +75,13 @@ class VehicleOptions:
         for option, used in given.items():
             if used and not self.virtual:
                 raise InputError(f"{option} is for virtual time; {words.virtual_again}")
+        if self.native and not self.virtual:
+            raise InputError(
+                f"{words.native} runs in virtual time; {words.virtual_again}",
+                want="in real time compiled nodes run by themselves: headway build --target native",
+            )
+        if self.native and self.batching:
+            raise InputError(f"{words.batching} is not for {words.native}", want="leave it out")
 
     @property
     def virtual(self) -> bool:
@@ -75,9 +89,21 @@ class VehicleOptions:
 
     def engine(
         self, prepared: RunnablePlan, on_output: OutputCallback | None = None
-    ) -> Engine | WallEngine:
+    ) -> Engine | WallEngine | NativeEngine:
         """A fresh one; ``on_output`` is told in virtual time, in real time applications
         subscribe."""
+        if self.native:
+            # Only who compiles needs what compiles.
+            from headway.native.native_engine import NativeEngine
+
+            return NativeEngine(
+                plan=prepared.plan,
+                policy=self.policy,
+                charged=prepared.charged,
+                partitioned=self.partitioned,
+                keep_trace=self.trace,
+                on_output=on_output,
+            )
         if self.virtual:
             return Engine(
                 plan=prepared.plan,

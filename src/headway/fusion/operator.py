@@ -9,7 +9,7 @@ numbers again.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic
 
 from headway.fusion.columns import check_keys, window
@@ -17,7 +17,14 @@ from headway.fusion.refusals import Reason, Refusals, Refused
 from headway.fusion.snapshots import pack_track, unpack_track
 from headway.fusion.state import FilterState
 from headway.fusion.track import Key, Measurement, Reading, Track
-from headway.model.user_operator import OperatorContext, Row, State, UserOperator
+from headway.model.user_operator import (
+    ItemByItem,
+    OperatorContext,
+    Row,
+    State,
+    UserOperator,
+    run_to_end,
+)
 
 SINGLE_OBJECT = ""
 
@@ -75,6 +82,13 @@ class SensorFusion(UserOperator, Generic[Reading]):
     # -------------------------------------------------------------- one execution
 
     def process(self, inputs: Mapping[str, Sequence[Row]], now: int) -> Iterable[Row]:
+        return run_to_end(self.in_items(inputs, now, timed_out=False))
+
+    def in_items(
+        self, inputs: Mapping[str, Sequence[Row]], now: int, *, timed_out: bool
+    ) -> ItemByItem:
+        """Reads and sorts what has come, fuses it measurement by measurement, then emits; others
+        may go first between any two of these."""
         fused: dict[Key, list[Measurement[Reading]]] = {}
         newest = self._newest
         oldest_of_unknown = None if newest is None else newest - self._rear
@@ -87,8 +101,9 @@ class SensorFusion(UserOperator, Generic[Reading]):
                 fused.setdefault(object, []).append(measurement)
         if not fused:
             return ()
+        yield
         for object, batch in fused.items():
-            self._fuse(object, batch)
+            yield from self._fuse(object, batch)
         at = max(batch[-1].timestamp for batch in fused.values())
         self._newest = at if newest is None else max(at, newest)
         rows = list(self.emit(at, sorted(fused)))
@@ -116,11 +131,11 @@ class SensorFusion(UserOperator, Generic[Reading]):
             found.sort(key=lambda pair: pair[1][:3])
         return found
 
-    def _fuse(self, object: Key, batch: list[Measurement[Reading]]) -> None:
+    def _fuse(self, object: Key, batch: list[Measurement[Reading]]) -> Iterator[None]:
         track = self._tracks.get(object)
         if track is None:
             track = self._tracks[object] = Track(object)
-        track.fuse(batch, self, self._rear)
+        yield from track.fuse(batch, self, self._rear)
         for measurement in track.prune(self._front, self._rear):
             self._refuse(Reason.UNSTARTED, measurement)
 

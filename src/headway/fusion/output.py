@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import atan2, hypot
+from math import atan2
 from struct import Struct
 
 from headway.errors import Problem, QueryError
 from headway.fusion.columns import KEY_TYPES
-from headway.fusion.state import FilterState, confidence
+from headway.fusion.state import FilterState, confidence, length
 from headway.fusion.track import Key
 from headway.model.schema import DataType
 from headway.model.user_operator import OperatorContext, Row
@@ -101,7 +101,7 @@ class EstimateOutput:
         at = state.timestamp
         values: Row = (object, self._sensor, own, at, x, y, vx, vy, var_x, var_y, var_vx, var_vy)
         if self._derived:
-            values += (hypot(vx, vy), atan2(vy, vx), confidence(state))
+            values += (length(vx, vy), atan2(vy, vx), confidence(state))
         row = [None, *[values[place] for place in self._places]]
         if self._floats:
             # A `float` holds 32 bits on both engines.

@@ -12,14 +12,14 @@ Input ``speed``: ``v`` (m/s) along the direction of motion; its variance ``var_v
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import cos, hypot, pi, radians, sin
+from math import cos, pi, radians, sin
 from typing import NamedTuple
 
 from headway.fusion import kalman
 from headway.fusion.columns import Columns, number, positive_parameters, row_value, variance
 from headway.fusion.operator import SINGLE_OBJECT, SensorFusion
 from headway.fusion.output import EstimateOutput
-from headway.fusion.state import FilterState, SpeedScale, start
+from headway.fusion.state import FilterState, SpeedScale, length, start
 from headway.fusion.track import Key, Measurement
 from headway.model.schema import DataType
 from headway.model.user_operator import OperatorContext, Row
@@ -150,16 +150,16 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
 
     def _update_speed(self, state: FilterState, measured: Speed) -> FilterState:
         _, _, _, vx, vy, _, _, _, _, _, _, _, var_vx, _, var_vy, heading, _ = state
-        speed = hypot(vx, vy)
+        speed = length(vx, vy)
         if speed > self.settings["least_speed"] and speed * speed > var_vx + var_vy:
             return kalman.observe_scaled(state, vx / speed, vy / speed, *measured)
         if heading is not None:
             return kalman.observe_scaled(state, cos(heading), sin(heading), *measured)
-        spread = measured.variance + measured.speed**2 / 2
+        spread = measured.variance + measured.speed * measured.speed / 2
         return kalman.observe_velocity(state, 0.0, 0.0, spread, spread)
 
     def _update_heading(self, state: FilterState, heading: float) -> FilterState:
-        speed = max(hypot(state.vx, state.vy), self.settings["least_speed"])
+        speed = max(length(state.vx, state.vy), self.settings["least_speed"])
         spread = self.settings["heading_variance"] * speed * speed
         state = kalman.observe_along(state, -sin(heading), cos(heading), 0.0, spread)
         return state._replace(heading=heading)

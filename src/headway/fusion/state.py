@@ -58,6 +58,12 @@ def start(
     )
 
 
+def length(x: float, y: float) -> float:
+    """Of a vector. Not by ``hypot``, whose last bit is the library's choice: a root of products is
+    the same number on every engine and machine."""
+    return sqrt(x * x + y * y)
+
+
 def confidence(state: FilterState) -> float:
     """Half-width (m) of the symmetric 95 % interval of the position along its least certain
     direction.
@@ -67,4 +73,4 @@ def confidence(state: FilterState) -> float:
     """
     mean = (state.var_x + state.var_y) / 2.0
     half_difference = (state.var_x - state.var_y) / 2.0
-    return NORMAL_95 * sqrt(mean + sqrt(half_difference**2 + state.cov_x_y**2))
+    return NORMAL_95 * sqrt(mean + length(half_difference, state.cov_x_y))

@@ -9,7 +9,7 @@ measurement that comes late is put in its place, and those after it are fused ag
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from headway.fusion.state import FilterState
@@ -64,8 +64,9 @@ class Track(Generic[Reading]):
 
     def fuse(
         self, batch: Sequence[Measurement[Reading]], filter: TrackFilter[Reading], memory: int
-    ) -> None:
-        """Takes in measurements in their order, and those kept that come after the first of them.
+    ) -> Iterator[None]:
+        """Takes in measurements in their order, and those kept that come after the first of them;
+        yields after each, and must be run to the end before the track is asked anything.
 
         ``memory`` is the length of the rear window: an estimate older than that is not built upon,
         the object is met anew. None of ``batch`` may lie before the front window.
@@ -84,6 +85,7 @@ class Track(Generic[Reading]):
                 state = filter.update(filter.predict(state, timestamp), measurement)
             self.times.append(timestamp)
             self.states.append(state)
+            yield
         self.measurements.extend(todo)
 
     def state_at(self, moment: int) -> FilterState | None:

@@ -8,7 +8,7 @@ JSON-able data, so that an engine can keep it anywhere and no engine ever needs 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,10 @@ fields."""
 
 State = dict[str, Any]
 """JSON-able: None, booleans, numbers, strings, lists and dicts with string keys."""
+
+
+ItemByItem = Generator[None, None, Iterable[Row]]
+"""An execution in pieces: yields between two of them, returns the output rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +61,20 @@ class UserOperator(ABC):
         """One execution whose timeout is over; some ports are empty."""
         return self.process(inputs, now)
 
+    def in_items(
+        self, inputs: Mapping[str, Sequence[Row]], now: int, *, timed_out: bool
+    ) -> ItemByItem:
+        """One execution item by item, for a query that says ``preempt: between_items``: a
+        generator that yields wherever others may go first, and returns the output rows.
+
+        Override it if an execution is long; without it an execution is one piece. It must give
+        and keep what ``process`` (``on_timeout`` if ``timed_out``) does, so best let that run it
+        to its end (:func:`run_to_end`); one that a subclass overrides is believed more, and
+        then ``in_items`` is not used. Between two pieces only other operators run: this one is not
+        called, not even for a more urgent tuple, before the execution has ended. Virtual time
+        charges item by item but makes one call."""
+        return no_items(self, inputs, now, timed_out)
+
     def take_refused(self) -> Sequence[tuple[str, str, Row]]:
         """Tuples it could not use, since the last call: (reason, port, row). The engine puts them
         on the side output; a reason of ``late`` counts them as late."""
@@ -70,3 +88,37 @@ class UserOperator(ABC):
         """Takes up a state that :meth:`snapshot` gave; an operator with state must override it."""
         if state:
             raise TypeError(f"{type(self).__name__} was given state but does not override restore")
+
+
+# -------------------------------------------------------------------- item by item
+
+
+def no_items(
+    user: UserOperator, inputs: Mapping[str, Sequence[Row]], now: int, timed_out: bool
+) -> ItemByItem:
+    """An execution of one piece."""
+    yield from ()
+    return (user.on_timeout if timed_out else user.process)(inputs, now)
+
+
+def run_to_end(pieces: ItemByItem) -> Iterable[Row]:
+    """All pieces at once; gives the output rows."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as ended:
+            rows: Iterable[Row] = ended.value
+            return rows
+
+
+def goes_by_items(user: UserOperator) -> bool:
+    """Whether the class has an ``in_items`` of its own, and none of its subclasses another way to
+    execute."""
+    for one in type(user).__mro__:
+        if one is UserOperator:
+            return False
+        if "in_items" in vars(one):
+            return True
+        if "process" in vars(one) or "on_timeout" in vars(one):
+            return False
+    return False

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 from headway.engine.jobs import Arrival
 from headway.engine.operators.conform import conform_function, fits_function
 from headway.errors import DataError
-from headway.model.query import Source
 from headway.model.quantities import MICROSECOND
+from headway.model.query import Source
 from headway.model.schema import DataType
 from headway.model.user_operator import Row
 from headway.native.arrow_rows import RowArray, RowLayout, rows_of_columns, rows_of_tuples
@@ -169,9 +169,7 @@ class ArrivingTable:
             entrance.checked(tuple(column[number].as_py() for column in self.columns))
         return wrong
 
-    def rows(
-        self, entrance: Entrance, kept: np.ndarray[Any, np.dtype[np.bool_]]
-    ) -> RowArray:
+    def rows(self, entrance: Entrance, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> RowArray:
         columns = self.columns
         if not kept.all():
             mask = pa.array(kept)
@@ -187,5 +185,3 @@ def arriving_table(columns: Sequence[Any], arrived_us: Any) -> ArrivingTable:
     ]
     arrived = np.asarray(whole[-1].to_numpy(zero_copy_only=False), dtype=np.int64) * MICROSECOND
     return ArrivingTable(arrived, whole[:-1])
-
-

@@ -572,14 +572,18 @@ class CppEmitter:
 
     def _joined(self, test: Callable[[Node], str], node: Logic, operator: str) -> str:
         """Both conditions or either; a chain such as a AND b AND c needs no inner parentheses."""
-        sign = "&&" if operator == "AND" else "||"
-        sides = [test(node.left), test(node.right)]
-        if sign == "&&":
-            sides = [_opened_and(side) for side in sides]
-        code = f"({f' {sign} '.join(sides)})"
-        if len(code) > _LONG_CODE:
-            return self.body.define("both" if sign == "&&" else "either", "bool", code)
-        return code
+        sign, other = (" && ", " || ") if operator == "AND" else (" || ", " && ")
+        sides = []
+        for child in (node.left, node.right):
+            side = test(child)
+            inner = bare(side)
+            if other not in inner:
+                side = inner
+            elif len(side) > _LONG_CODE:
+                base = "either" if operator == "AND" else "both"
+                side = self.body.define(base, "bool", side)
+            sides.append(side)
+        return f"({sign.join(sides)})"
 
 
 def _guarded(known: tuple[str, ...], code: str) -> str:
@@ -587,12 +591,6 @@ def _guarded(known: tuple[str, ...], code: str) -> str:
     if len(parts) > 1:
         return f"({' && '.join(parts)})"
     return parts[0] if parts else "true"
-
-
-def _opened_and(code: str) -> str:
-    """A condition without its parentheses where it is nothing but conditions joined by and."""
-    inner = bare(code)
-    return code if " || " in inner or " ? " in inner else inner
 
 
 def _maybe_or(value: CppValue, null: str) -> str:

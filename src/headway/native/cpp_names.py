@@ -7,7 +7,6 @@ may become anything but a name, a comment or a constant, whatever characters it 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 
 _KEYWORDS = """
@@ -97,9 +96,7 @@ def comment_lines(text: str) -> list[str]:
 def _shown(character: str) -> str:
     if character == "\t":
         return "    "
-    if unicodedata.category(character).startswith("C"):
-        return f"<U+{ord(character):04X}>"
-    return character
+    return character if character.isprintable() else f"<U+{ord(character):04X}>"
 
 
 def string_literal(text: str) -> str:

@@ -12,6 +12,7 @@ import _ctypes
 import ctypes
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
@@ -265,7 +266,7 @@ class NativeLibrary:
     def run(self, pieces: Iterator[Arrivals]) -> None:
         """In virtual time: takes in all arrivals, piece by piece as they are needed, and runs until
         nothing is left to do. What the iterator raises ends the run, and is raised here."""
-        held: list[_Held] = []
+        held: deque[_Held] = deque(maxlen=2)  # a tuple is run when the next one is known
         raised: list[BaseException] = []
 
         def more(given: Any) -> int:
@@ -276,8 +277,8 @@ class NativeLibrary:
                 return 0
             if piece is None:
                 return 0
-            held[:] = [_Held(piece)]
-            given[0] = held[0].struct
+            held.append(_Held(piece))
+            given[0] = held[-1].struct
             return 1
 
         self._call["headway_run"](_More(more))

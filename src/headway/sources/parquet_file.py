@@ -47,6 +47,27 @@ def read_parquet(path: Path, schema: Schema) -> Iterator[source_records.Record]:
     A column may be narrower than its field (an int for a double). Times may have any unit and zone
     (none: UTC), or be whole microseconds; none may be finer than a microsecond.
     """
+    file, fields = _opened(path, schema)
+    batches = _batches(path, file, [field.name for field in fields])
+    return batch_records(path, batches, fields, len(schema.columns))
+
+
+def read_parquet_columns(path: Path, schema: Schema) -> dict[str, Any]:
+    """All columns of the file that a stream has, whole, as Arrow arrays of the fields' own types;
+    times are whole microseconds. The same checks as in :func:`read_parquet`."""
+    file, fields = _opened(path, schema)
+    try:
+        with file:
+            table = file.read([field.name for field in fields])
+    except (pa.ArrowException, OSError) as error:
+        raise source_records.unreadable(path, error, NOT_PARQUET) from None
+    return {
+        field.name: _of_its_type(path, table.column(field.name), field).combine_chunks()
+        for field in fields
+    }
+
+
+def _opened(path: Path, schema: Schema) -> tuple[Any, list[Field]]:
     try:
         file = pq.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:
@@ -55,8 +76,7 @@ def read_parquet(path: Path, schema: Schema) -> Iterator[source_records.Record]:
     fields = source_records.wanted_fields(path, schema, file.schema_arrow.names)
     if wrong := [field for field in fields if not _fits(there[field.name], field.type)]:
         raise source_records.wrong_types(path, wrong, there)
-    batches = _batches(path, file, [field.name for field in fields])
-    return batch_records(path, batches, fields, len(schema.columns))
+    return file, fields
 
 
 def _fits(kind: Any, wanted: DataType) -> bool:
@@ -112,17 +132,22 @@ def _batches(path: Path, file: Any, columns: list[str]) -> Iterator[Any]:
         raise source_records.unreadable(path, error, NOT_PARQUET) from None
 
 
-def _values(path: Path | str, column: Any, field: Field) -> list[Any]:
-    """A column's values as Python's own, times as microseconds."""
+def _of_its_type(path: Path | str, column: Any, field: Field) -> Any:
+    """A column in its field's type, times as microseconds."""
     target = ARROW_TYPES[field.type]
     try:
         if field.type is DataType.TIMESTAMP:
             target = pa.int64()
             if pa.types.is_timestamp(column.type):
                 column = column.cast(pa.timestamp("us", tz=column.type.tz))
-        column = column.cast(target)
+        return column.cast(target)
     except pa.ArrowInvalid as error:
         raise source_records.not_fitting(path, field, error) from None
+
+
+def _values(path: Path | str, column: Any, field: Field) -> list[Any]:
+    """A column's values as Python's own, times as microseconds."""
+    column = _of_its_type(path, column, field)
     if column.null_count or field.type is DataType.STRING:
         values: list[Any] = column.to_pylist()
     else:

@@ -121,15 +121,19 @@ def _ordered(path: Path, records: Iterator[Record]) -> Iterator[Record]:
     before: Record | None = None
     for record in records:
         if before is not None and record.arrived_at < before.arrived_at:
-            raise DataError(
-                "a tuple arrives before the one in front of it",
-                place=Place(str(path), record.number),
-                at=ARRIVAL_COLUMN,
-                got=f"{record.arrived_at} after {before.arrived_at} (microseconds)",
-                want="sort the file by arrival, stably",
-            )
+            raise out_of_order(path, record.number, record.arrived_at, before.arrived_at)
         before = record
         yield record
+
+
+def out_of_order(path: Path, number: int, arrived_at: int, before: int) -> DataError:
+    return DataError(
+        "a tuple arrives before the one in front of it",
+        place=Place(str(path), number),
+        at=ARRIVAL_COLUMN,
+        got=f"{arrived_at} after {before} (microseconds)",
+        want="sort the file by arrival, stably",
+    )
 
 
 _Numbered = tuple[int, int, int, Row, str | None]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -18,7 +18,7 @@ from headway.engine.clock import KeepingUp
 from headway.engine.engine import Engine, replay
 from headway.engine.output_sinks import OutputSink, sink_named
 from headway.engine.result_tables import RunWriter
-from headway.engine.results import Totals, summary_data
+from headway.engine.results import Totals, VehicleRun, summary_data
 from headway.engine.run_folder import RunFolder
 from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError, Problem
@@ -30,12 +30,18 @@ from headway.report.tables import run_tables
 from headway.sources.recordings import Contents, scan_recording
 from headway.spark.session.spark_session import parse_options
 
+if TYPE_CHECKING:
+    from headway.native.native_engine import NativeEngine
+
+Advance = Callable[[], None]
+
 # ---------------------------------------------------------------- the engine and its options
 
 
 class EngineName(StrEnum):
     SPARK = "spark"
     VEHICLE = "vehicle"
+    NATIVE = "native"
 
 
 class ClockName(StrEnum):
@@ -55,6 +61,7 @@ ON_THE_COMMAND_LINE = OptionWords(
     batching="--batching",
     partitioned="--cores partitioned",
     virtual_again="leave out --clock wall",
+    native="--engine native",
 )
 
 
@@ -67,19 +74,37 @@ class VehicleReplay:
     watches: list[KeepingUp] = field(default_factory=list)
     """of the engines made in wall-clock time"""
 
-    def make(self, prepared: RunnablePlan) -> Engine | WallEngine:
+    def make(self, prepared: RunnablePlan) -> Engine | WallEngine | NativeEngine:
         """A fresh engine."""
         engine = self.options.engine(prepared)
         if isinstance(engine, WallEngine):
             self.watches.append(engine.keeping_up)
         return engine
 
+    def runs(
+        self, prepared: RunnablePlan, recording: Path, contents: Contents, advance: Advance
+    ) -> Iterator[VehicleRun]:
+        """Of every vehicle, a fresh engine each. Compiled code takes whole files where it can."""
+        plan = prepared.plan
+        if self.options.native:
+            from headway.native.native_engine import NativeEngine
+            from headway.native.recorded_tables import all_parquet, replay_tables
+
+            def make_native() -> NativeEngine:
+                engine = self.make(prepared)
+                assert isinstance(engine, NativeEngine)
+                return engine
+
+            if all_parquet(recording, plan.query.sources):
+                return replay_tables(recording, plan.query.sources, contents, make_native)
+        return replay(plan, recording, contents, lambda: self.make(prepared), advance)
+
     def data(self, prepared: RunnablePlan) -> dict[str, Any]:
         """For the summary; whether a run in wall-clock time kept up is known after it."""
         options, wall = self.options, not self.options.virtual
         costs = "declared" if prepared.charged else "no"
         data: dict[str, Any] = {
-            "engine": EngineName.VEHICLE.value,
+            "engine": (EngineName.NATIVE if options.native else EngineName.VEHICLE).value,
             "policy": options.policy,
             "clock": options.clock,
             "costs": "real" if wall else costs,
@@ -206,7 +231,7 @@ def _run_all(
     perfetto = PerfettoTrace(plan, contents.begin * MICROSECOND) if traced else None
     try:
         with terminal.progress(contents.count, shown=shown) as advance:
-            for one in replay(plan, recording, contents, lambda: run.make(prepared), advance):
+            for one in run.runs(prepared, recording, contents, advance):
                 totals.add(one)
                 writer.add(one)
                 if perfetto is not None:
@@ -265,7 +290,8 @@ def run(
     ],
     output: terminal.OutputOption,
     engine: Annotated[
-        EngineName, typer.Option(help="what runs it: Spark, or the engine of the car")
+        EngineName,
+        typer.Option(help="what runs it: Spark, the engine of the car, or that compiled to C++"),
     ] = EngineName.SPARK,
     vehicle: terminal.VehicleOption = None,
     policy: Annotated[
@@ -353,13 +379,13 @@ def run(
 
     Runs on Spark in this process unless told otherwise: a batch over all vehicles of the
     recording, or with --mode stream live, micro-batch by micro-batch, until Ctrl-C. The vehicle
-    engine runs vehicle by vehicle, under a scheduling policy and with costs. Both compute the same
-    tuples. Writes each output, Parquet for tuples that were late, shed, rejected or failed, and
-    summary.json.
+    engine runs vehicle by vehicle, under a scheduling policy and with costs; --engine native
+    compiles the plan to C++ first and takes the same options. All compute the same tuples. Writes
+    each output, Parquet for tuples that were late, shed, rejected or failed, and summary.json.
 
     Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
     """
-    if engine is EngineName.VEHICLE:
+    if engine is not EngineName.SPARK:
         refuse_strangers(context, SPARK_ONLY, "--engine spark")
         refuse_addresses(input)
         options = VehicleOptions(
@@ -370,6 +396,7 @@ def run(
             batching=batching,
             zero_cost=zero_cost,
             trace=trace,
+            native=engine is EngineName.NATIVE,
             words=ON_THE_COMMAND_LINE,
         )
         sink = sink_named(format, parse_options(option or [], "--option"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any
 
@@ -19,7 +19,13 @@ from headway.engine.operators.operator_base import DropKind, StatefulOperator, f
 from headway.errors import DataError, QueryError
 from headway.model.operators import Fusion, Gather, UserDefined
 from headway.model.schema import Schema
-from headway.model.user_operator import OperatorContext, Row, State, UserOperator
+from headway.model.user_operator import (
+    OperatorContext,
+    Row,
+    State,
+    UserOperator,
+    goes_by_items,
+)
 
 
 class Signal(Enum):
@@ -158,11 +164,34 @@ class CustomOperator(StatefulOperator):
             call = self.user.on_timeout if timed_out else self.user.process
             results = list(call(given, now))
         except Exception as error:  # noqa: BLE001 - the user's class may raise anything
-            for port, rows in given.items():
-                for row in rows:
-                    reason = str(failure(f"{self.name} ({self._implementation})", row, error))
-                    self.drop(DropKind.FAILED, row, reason, port)
-            return []
+            return self._failed(given, error)
+        return self._results(given, results)
+
+    def execute_in_items(
+        self, inputs: Mapping[str, Sequence[Row]], now: int, timed_out: bool = False
+    ) -> Generator[None, None, list[Row]]:
+        """The same in pieces: yields between two of them. No other execution may begin before
+        this one has ended."""
+        given = {port: inputs.get(port, ()) for port in self._ports}
+        try:
+            results = list((yield from self.user.in_items(given, now, timed_out=timed_out)))
+        except Exception as error:  # noqa: BLE001 - the user's class may raise anything
+            return self._failed(given, error)
+        return self._results(given, results)
+
+    @property
+    def by_items(self) -> bool:
+        """Whether the class can execute in pieces."""
+        return goes_by_items(self.user)
+
+    def _failed(self, given: Mapping[str, Sequence[Row]], error: Exception) -> list[Row]:
+        for port, rows in given.items():
+            for row in rows:
+                reason = str(failure(f"{self.name} ({self._implementation})", row, error))
+                self.drop(DropKind.FAILED, row, reason, port)
+        return []
+
+    def _results(self, given: Mapping[str, Sequence[Row]], results: list[Any]) -> list[Row]:
         for why, port, row in self.user.take_refused():
             kind = DropKind.LATE if why == DropKind.LATE else DropKind.FAILED
             self.drop(kind, row, str(why), port)

@@ -74,6 +74,7 @@ PASSING = (
     "Connection reset",
     "ExecutorLostFailure",
     "Python worker exited unexpectedly",
+    "Python worker failed to connect back",  # Spark gives it ten seconds, whatever else runs
     "worker lost",
 )
 

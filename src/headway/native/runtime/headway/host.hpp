@@ -11,6 +11,7 @@
 
 #include "headway/host_results.hpp"
 #include "headway/node_tables.hpp"
+#include "headway/value.hpp"
 
 namespace headway::host {
 
@@ -31,6 +32,38 @@ struct StreamLayout {
   std::uint32_t column_count;
   const WireColumn* columns;
 };
+
+template <class T>
+inline constexpr WireType WIRE_TYPE = WireType::TEXT;
+template <>
+inline constexpr WireType WIRE_TYPE<bool> = WireType::BOOLEAN;
+template <>
+inline constexpr WireType WIRE_TYPE<std::int32_t> = WireType::INT;
+template <>
+inline constexpr WireType WIRE_TYPE<std::int64_t> = WireType::BIGINT;
+template <>
+inline constexpr WireType WIRE_TYPE<float> = WireType::FLOAT;
+template <>
+inline constexpr WireType WIRE_TYPE<double> = WireType::DOUBLE;
+
+/// A column of type `Maybe<T>` that begins at a place of its struct.
+template <class Column>
+constexpr WireColumn column(const char* name, std::size_t offset) {
+  static_assert(std::is_standard_layout_v<Column>);
+  using Value = decltype(Column::value);
+  std::uint32_t capacity = 0;
+  if constexpr (WIRE_TYPE<Value> == WireType::TEXT) {
+    static_assert(offsetof(Value, size) == 0 && offsetof(Value, bytes) == TEXT_SIZE_BYTES);
+    capacity = static_cast<std::uint32_t>(Value::capacity());
+  }
+  return {name, WIRE_TYPE<Value>, static_cast<std::uint32_t>(offset + offsetof(Column, value)),
+          static_cast<std::uint32_t>(offset + offsetof(Column, known)), capacity};
+}
+
+/// The sensing time, which every row begins with.
+constexpr WireColumn timestamp_column(const char* name) {
+  return {name, WireType::BIGINT, 0, NEVER_UNKNOWN, 0};
+}
 
 /// A source or output and its stream.
 struct Named {
@@ -132,31 +165,14 @@ class BufferWriter final : public StateWriter {
   Buffer& buffer_;
 };
 
-class BytesReader final : public StateReader {
- public:
-  BytesReader(const void* bytes, std::size_t count)
-      : next_(static_cast<const std::byte*>(bytes)), left_(count) {}
-  bool read(void* bytes, std::size_t count) override {
-    if (count > left_) return false;
-    if (count != 0) std::memcpy(bytes, next_, count);
-    next_ += count;
-    left_ -= count;
-    return true;
-  }
-  bool at_end() const { return left_ == 0; }
-
- private:
-  const std::byte* next_;
-  std::size_t left_;
-};
-
 /// What the functions speak to: a program, and a time keeper that runs it.
 class Host {
  public:
   const Program& program;
   const Span<StreamLayout> streams;
   Results results;
-  Buffer state;
+  /// The state that was saved last.
+  Buffer saved;
 
   Host(const Program& the_program, Span<StreamLayout> the_streams, Span<PlaceOfLoss> places,
        Buffer* outputs)
@@ -176,8 +192,9 @@ class Host {
     (void)writer;
     return false;
   }
-  virtual bool load(StateReader& reader) {
-    (void)reader;
+  virtual bool load(const void* bytes, std::size_t size) {
+    (void)bytes;
+    (void)size;
     return false;
   }
   virtual RunCounts counts() const = 0;
@@ -280,16 +297,15 @@ void headway_clear() { headway::host::host().results.clear(); }
 
 std::uint8_t headway_save(headway::host::Bytes* state) {
   headway::host::Host& host = headway::host::host();
-  host.state.clear();
-  headway::host::BufferWriter writer(host.state);
-  const bool saved = host.save(writer) && writer.complete;
-  *state = {host.state.data(), host.state.size()};
-  return saved ? 1 : 0;
+  host.saved.clear();
+  headway::host::BufferWriter writer(host.saved);
+  const bool complete = host.save(writer) && writer.complete;
+  *state = {host.saved.data(), host.saved.size()};
+  return complete ? 1 : 0;
 }
 
 std::uint8_t headway_load(const void* state, std::uint64_t size) {
-  headway::host::BytesReader reader(state, size);
-  return headway::host::host().load(reader) && reader.at_end() ? 1 : 0;
+  return headway::host::host().load(state, size) ? 1 : 0;
 }
 
 }  // extern "C"

@@ -17,7 +17,7 @@
 namespace headway {
 
 /// A tuple reaches a source. `row` stays valid until the next but one arrival is asked for.
-struct Arrival {
+struct SourceArrival {
   Nanoseconds time;
   Index source;
   /// It does not have the form that its source promises.
@@ -103,7 +103,7 @@ class VirtualTime {
   }
 
   /// Takes in all arrivals, in order of time, and runs until nothing is left to do. `Arrivals`
-  /// gives `bool next(Arrival&)`.
+  /// gives `bool next(SourceArrival&)`.
   template <class Arrivals>
   void run(Arrivals& arrivals) {
     take_next(arrivals);
@@ -235,7 +235,7 @@ class VirtualTime {
         run_call(events_.pop().call);
       }
       while (next_arrival_ <= time) {
-        const Arrival arrival = arrival_;
+        const SourceArrival arrival = arrival_;
         ++kernel.counts.arrived;
         // Taken first, so that whoever handles this arrival knows when the next one comes.
         take_next(arrivals);
@@ -628,7 +628,7 @@ class VirtualTime {
   List<Index> waiting_;
   Lane* lanes_ = nullptr;
   Overseer* overseer_ = nullptr;
-  Arrival arrival_{};
+  SourceArrival arrival_{};
   Nanoseconds next_arrival_ = NEVER;
 };
 

@@ -1,0 +1,84 @@
+"""Programs that are compiled for this process: the shared library of a plan, from the cache where
+it was compiled before.
+
+Two programs come of a plan: the whole vehicle in virtual time, and the meaning of its query, where
+nothing takes time. Buffers grow here as they must (``HEADWAY_GROWS``): a workstation has no reason
+to shed what an ECU would have no room for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from headway.engine.results import ScheduledUnit
+from headway.model.graph import Graph
+from headway.model.plan import Plan
+from headway.native.build_cache import cached_program
+from headway.native.cpp_library import LIBRARY, library_text
+from headway.native.cpp_program import write_program
+from headway.native.library import NativeLibrary
+from headway.native.program_layout import ProgramLayout, meaning_layout, vehicle_layout
+from headway.native.toolchain import RUNTIME, Kind, find_toolchain
+
+GROWS = "HEADWAY_GROWS"
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """A library and what is known of it before it is loaded."""
+
+    path: Path
+    layout: ProgramLayout
+    fingerprint: bytes
+    """tells the states of programs apart"""
+
+    def load(self) -> NativeLibrary:
+        """A library of one's own, in which nothing has happened yet."""
+        return NativeLibrary(self.path, self.layout.schemas)
+
+    @property
+    def graph(self) -> Graph:
+        return self.layout.graph
+
+    @property
+    def stateful(self) -> tuple[str, ...]:
+        return self.layout.stateful
+
+    @property
+    def units(self) -> tuple[ScheduledUnit, ...]:
+        return tuple(self.layout.program.units)
+
+
+@lru_cache(maxsize=16)
+def vehicle_program(
+    plan: Plan, policy: str = "s-edf", *, charged: bool = True, partitioned: bool = False
+) -> CompiledProgram:
+    """The whole vehicle, for virtual time. EnvironmentMissing without a compiler; QueryError and
+    the like where the plan cannot be compiled."""
+    return _compiled(vehicle_layout(plan, policy, charged=charged, partitioned=partitioned))
+
+
+@lru_cache(maxsize=16)
+def meaning_program(plan: Plan, watched: frozenset[str] = frozenset()) -> CompiledProgram:
+    """The query's meaning, tuple by tuple; ``watched`` as in
+    :class:`~headway.engine.stepwise.Stepwise`."""
+    return _compiled(meaning_layout(plan, watched))
+
+
+def _compiled(layout: ProgramLayout) -> CompiledProgram:
+    toolchain = find_toolchain()
+    program = write_program(layout)
+    files = {**program.files, LIBRARY: library_text(program)}
+    built = cached_program(
+        files,
+        [LIBRARY],
+        toolchain,
+        kind=Kind.SHARED,
+        include=[RUNTIME],
+        definitions=[GROWS],
+    )
+    text = "\0".join(part for one in sorted(files.items()) for part in one)
+    return CompiledProgram(built.path, layout, hashlib.sha256(text.encode()).digest()[:8])

@@ -1,0 +1,46 @@
+"""Both engines over the same arrivals: what each gives, in a form that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headway.engine.engine import Engine
+from headway.engine.jobs import Arrival
+from headway.engine.results import RunResult
+from headway.model.plan import Plan
+from headway.native.native_engine import NativeEngine
+
+
+def seen(result: RunResult) -> dict[str, Any]:
+    """All that a run tells; rows as text, in which NaN is like NaN and -0.0 unlike 0.0."""
+    summary = result.summary()
+    return {
+        "outputs": {
+            name: [(repr(row), time) for row, time in zip(one.rows, one.completed, strict=True)]
+            for name, one in result.outputs.items()
+        },
+        "side": [(time, repr(dropped)) for time, dropped in result.side.dropped],
+        "events": result.trace.events,
+        "summary": summary,
+        "exceeded": summary.exceeded,
+    }
+
+
+def assert_same(
+    plan: Plan,
+    arrivals: Sequence[Arrival],
+    policy: str = "s-edf",
+    *,
+    charged: bool = True,
+    partitioned: bool = False,
+) -> RunResult:
+    """Runs both; gives the native engine's result."""
+    python = Engine(plan=plan, policy=policy, charged=charged, partitioned=partitioned)
+    native = NativeEngine(plan=plan, policy=policy, charged=charged, partitioned=partitioned)
+    wanted = seen(python.run(arrivals))
+    result = native.run(arrivals)
+    found = seen(result)
+    for part, value in wanted.items():
+        assert found[part] == value, part
+    return result

@@ -1,0 +1,86 @@
+"""Programs for ARM: compiled by ziglang for every target, static, and run where qemu is.
+
+The first program for a target also compiles the C++ library, which takes a minute or two; later
+ones find it in ziglang's own cache."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.native.needed import needs_zig
+
+from headway.native.program_size import program_size
+from headway.native.toolchain import Compiled, Target, compile_program, find_toolchain
+
+ARM = [Target.AARCH64, Target.ARMV7]
+PROGRAM = """
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+
+struct Step {
+  virtual double of(double value) const = 0;
+};
+struct Root final : Step {
+  double of(double value) const override { return std::sqrt(value); }
+};
+
+static double memory[4096];
+
+int main(int argc, char**) {
+  const Root root;
+  const Step& step = root;
+  std::int64_t whole = std::int64_t{1} << 40;
+  for (int place = 0; place < 4096; ++place) {
+    memory[place] = step.of(static_cast<double>((place * 2654435761LL) % 4096 + argc));
+  }
+  std::sort(memory, memory + 4096);
+  const double a = memory[1] * memory[2] + memory[3];
+  std::printf("%a %lld\\n", a, static_cast<long long>(whole + static_cast<std::int64_t>(a * 1000)));
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module", params=ARM, ids=str)
+def program(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Target, Compiled]:
+    target: Target = request.param
+    folder = tmp_path_factory.mktemp(f"for {target}")
+    (folder / "main.cpp").write_text(PROGRAM)
+    return target, compile_program(
+        [Path("main.cpp")], folder / "program", find_toolchain(target), folder=folder
+    )
+
+
+@needs_zig
+def test_it_is_static_stripped_and_small(program: tuple[Target, Compiled]) -> None:
+    target, compiled = program
+    size = program_size(compiled.path)
+    assert size is not None
+    assert size.machine == {"aarch64": "aarch64", "armv7": "arm"}[target]
+    assert size.file < 100_000
+    assert 4096 * 8 <= size.zeroed < 4096 * 8 + 20_000
+    content = compiled.path.read_bytes()
+    assert b"ld-musl" not in content
+    assert b".symtab" not in content
+    assert compiled.stack is None
+
+
+@needs_zig
+def test_it_computes_the_same_as_python(program: tuple[Target, Compiled]) -> None:
+    target, compiled = program
+    emulator = shutil.which(target.emulator or "")
+    if emulator is None:
+        pytest.skip(f"programs for {target} were compiled; without qemu-user they are not run")
+    done = subprocess.run([emulator, compiled.path], capture_output=True, text=True, check=True)
+    roots = sorted(((place * 2654435761) % 4096 + 1) ** 0.5 for place in range(4096))
+    a = roots[1] * roots[2] + roots[3]
+    told, whole = done.stdout.split()
+    assert float.fromhex(told) == a
+    assert int(whole) == (1 << 40) + int(a * 1000)

@@ -1,0 +1,215 @@
+"""Runs plans in the Python kernel and compiled, many plans in one program, and gives what happened
+in both as the same lines."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.engine.support import run
+from tests.native.needed import host
+from tests.native.row_layouts import layout_of
+
+from headway.engine.jobs import Arrival
+from headway.engine.operators.operator_base import DropKind
+from headway.engine.results import RunResult
+from headway.model.plan import Plan
+from headway.native.arrow_rows import rows_of_tuples
+from headway.native.cpp_program import write_program
+from headway.native.program_layout import vehicle_layout
+from headway.native.toolchain import Mode, compile_program
+
+HERE = Path(__file__).parent
+RUNTIME = Path(__file__).parents[2] / "src/headway/native/runtime"
+KINDS = (DropKind.LATE, DropKind.FAILED, DropKind.REJECTED, DropKind.SHED)
+"""as the runtime numbers them"""
+MALFORMED = 0x8000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A plan and how it is run."""
+
+    plan: Plan
+    arrivals: Sequence[Arrival]
+    policy: str = "s-edf"
+    charged: bool = True
+    partitioned: bool = False
+
+    def named(self, name: str) -> Case:
+        """The same plan of a query of that name: the name of a namespace."""
+        return replace(self, plan=replace(self.plan, query=replace(self.plan.query, name=name)))
+
+
+# -------------------------------------------------------------------- the Python kernel
+
+
+def python_lines(case: Case, *, fast_path: bool = True) -> list[str]:
+    result = run(
+        case.plan,
+        case.arrivals,
+        case.policy,
+        charged=case.charged,
+        partitioned=case.partitioned,
+        fast_path=fast_path,
+    )
+    return [
+        *("event|" + "|".join(map(_told, event)) for event in result.trace.events),
+        *_outputs(case, result),
+        *_dropped(result),
+        *_counts(result),
+    ]
+
+
+def _told(value: object) -> str:
+    return str(int(value)) if isinstance(value, int) else str(value)
+
+
+def _outputs(case: Case, result: RunResult) -> list[str]:
+    """Rows as the bytes of their structs."""
+    schemas = dict(case.plan.schemas)
+    streams = {output.name: output.stream for output in case.plan.query.outputs}
+    lines = []
+    for name, record in result.outputs.items():
+        schema = schemas[streams[name]]
+        rows = rows_of_tuples(record.rows, schema, layout_of(schema))
+        pairs = zip(rows, record.completed, strict=True)
+        lines += [f"output|{name}|{completed}|{row.tobytes().hex()}" for row, completed in pairs]
+    return lines
+
+
+def _dropped(result: RunResult) -> list[str]:
+    ports = {
+        name: {one.port: place for place, one in enumerate(operator.inputs)}
+        for name, operator in result.kernel.program.graph.operators.items()
+    }
+    lines = []
+    for now, one in result.side.dropped:
+        port = 255 if not one.port else ports[one.where][one.port]
+        timestamp = -1 if one.kind is DropKind.REJECTED and _unread(one.row) else one.row[0]
+        lines.append(f"drop|{one.where}|{KINDS.index(one.kind)}|{now}|{timestamp}|{port}")
+    return lines
+
+
+def _unread(row: object) -> bool:
+    return not (isinstance(row, tuple) and len(row) > 1 and isinstance(row[0], int))
+
+
+def _counts(result: RunResult) -> list[str]:
+    kernel = result.kernel
+    numbers = (
+        kernel.arrived, kernel.decisions, kernel.preemptions, kernel.timeouts, kernel.refused,
+        kernel.now, 0,
+    )  # fmt: skip
+    lines = ["counts|" + "|".join(map(str, numbers))]
+    for name, ingest in kernel.ingests.items():
+        lines.append(f"beyond|{name}|{ingest.watch.beyond if ingest.watch else 0}")
+    consumed, produced = Counter(kernel.consumed), Counter(kernel.produced)
+    for unit in kernel.program.units:
+        for index, name in enumerate(unit.operators):
+            consumed[name] += sum(unit.ran[index + 1 :])
+            if index + 1 < len(unit.operators):
+                produced[name] += sum(unit.ran[index + 2 :])
+    for name in sorted(kernel.program.graph.operators):
+        lines.append(f"ran|{name}|{consumed[name]}|{produced[name]}")
+    return lines
+
+
+# -------------------------------------------------------------------- compiled
+
+
+def write_arrivals(case: Case, path: Path) -> None:
+    sources = list(case.plan.query.sources)
+    places = {source.name: place for place, source in enumerate(sources)}
+    parts = []
+    for time, name, row in case.arrivals:
+        schema = sources[places[name]].schema
+        try:
+            (laid_out,) = rows_of_tuples([row], schema, layout_of(schema))
+        except (TypeError, ValueError):
+            parts.append(struct.pack("<qH", time, places[name] | MALFORMED))
+            continue
+        parts.append(struct.pack("<qH", time, places[name]) + laid_out.tobytes())
+    path.write_bytes(b"".join(parts))
+
+
+def native_lines(
+    cases: Sequence[Case], folder: Path, *, mode: Mode = Mode.DEBUG, extra: Sequence[str] = ()
+) -> list[list[str]]:
+    """Compiles all cases as one program, and runs it."""
+    includes, calls = ['#include "trace_driver.hpp"'], []
+    for number, unnamed in enumerate(cases):
+        case = unnamed.named(f"plan_{number}")
+        layout = vehicle_layout(
+            case.plan, case.policy, charged=case.charged, partitioned=case.partitioned
+        )
+        written = write_program(layout)
+        home = folder / f"plan_{number}"
+        home.mkdir(parents=True)
+        for name, text in written.files.items():
+            (home / name).write_text(text)
+        write_arrivals(case, home / "arrivals")
+        includes.append(f'#include "plan_{number}/program.hpp"')
+        space = written.namespace
+        calls.append(
+            f"  driver::run({space}::PROGRAM, {space}::OPERATOR_BYTES, "
+            f'"plan_{number}/arrivals", "plan_{number}/told");'
+        )
+    text = "\n".join([*includes, "", "int main() {", *calls, "}", ""])
+    (folder / "main.cpp").write_text(text)
+    compile_program(
+        [folder / "main.cpp"],
+        folder / "main",
+        host(),
+        mode=mode,
+        include=[RUNTIME, HERE, folder],
+        definitions=["HEADWAY_GROWS"],
+        extra=extra,
+    )
+    done = subprocess.run(
+        [folder / "main"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [
+        _in_order((folder / f"plan_{number}" / "told").read_text().splitlines())
+        for number in range(len(cases))
+    ]
+
+
+def _in_order(lines: Sequence[str]) -> list[str]:
+    """As :func:`python_lines` has them: the events, the outputs one after the other, the drops, the
+    counts (an operator of several trains once)."""
+    events = [line for line in lines if line.startswith("event|")]
+    drops = [line for line in lines if line.startswith("drop|")]
+    by_output: dict[str, list[str]] = {}
+    for line in lines:
+        if line.startswith("output|"):
+            _, name, completed, _, row = line.split("|")
+            by_output.setdefault(name, []).append(f"output|{name}|{completed}|{row}")
+    counts = [line for line in lines if line.startswith(("counts|", "beyond|"))]
+    ran: dict[str, tuple[int, int]] = {}
+    for line in lines:
+        if line.startswith("ran|"):
+            _, name, consumed, produced = line.split("|")
+            before = ran.get(name, (0, 0))
+            ran[name] = (before[0] + int(consumed), before[1] + int(produced))
+    return [
+        *events,
+        *(line for name in by_output for line in by_output[name]),
+        *drops,
+        *counts,
+        *(f"ran|{name}|{ran[name][0]}|{ran[name][1]}" for name in sorted(ran)),
+    ]
+
+
+def first_difference(left: Sequence[str], right: Sequence[str]) -> str:
+    """Where two runs part, for a message."""
+    for place, (one, other) in enumerate(zip(left, right, strict=False)):
+        if one != other:
+            before = "\n".join(left[max(0, place - 5) : place])
+            return f"after\n{before}\nPython {one}\nnative {other}"
+    return f"{len(left)} lines of Python, {len(right)} native; the last: {[*left, *right][-1]}"
