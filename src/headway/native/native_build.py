@@ -28,7 +28,7 @@ from headway.engine.nodes.executables import (
     slices_of,
 )
 from headway.engine.nodes.node_key import KEY_FILE, new_key, write_key
-from headway.engine.nodes.node_slice import DEPLOYMENT, NodeSlice
+from headway.engine.nodes.node_slice import DEPLOYMENT, SLICE, NodeSlice, slice_to_json
 from headway.engine.run_folder import RunFolder, unwritable
 from headway.errors import FileError, InputError, Place, Problem
 from headway.model.plan import Plan
@@ -92,7 +92,7 @@ def build_car(
     progress("writing the source")
     apps = apps or {}
     trees = [
-        _tree(plan, part.node, native[part.node], policy, apps.get(part.node, ()))
+        _tree(plan, part, native[part.node], policy, apps.get(part.node, ()))
         for part in parts
         if part.node in native
     ]
@@ -124,7 +124,10 @@ class _Tree:
     origins: Mapping[str, Path]
 
 
-def _tree(plan: Plan, node: str, target: Target, policy: str, app: Sequence[Path]) -> _Tree:
+def _tree(
+    plan: Plan, part: NodeSlice, target: Target, policy: str, app: Sequence[Path]
+) -> _Tree:
+    node = part.node
     application = _application(app)
     compiled = tuple(name for name in application if name.endswith(_COMPILED))
     made = node_sources(plan, node, policy, app=compiled)
@@ -132,6 +135,7 @@ def _tree(plan: Plan, node: str, target: Target, policy: str, app: Sequence[Path
     files = {
         **made.files,
         **application,
+        SLICE: slice_to_json(part),
         CMAKE: cmake_text(node, target, sources),
         SCRIPT: script_text(node, target, sources),
     }
