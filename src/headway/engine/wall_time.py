@@ -30,6 +30,7 @@ from headway.engine.overseer import Overseer, put_over
 from headway.engine.program import RunProgram
 from headway.engine.reranking import Reranking
 from headway.engine.trace import EventKind, Trace
+from headway.engine.waiting_room import WaitingRoom
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
@@ -86,8 +87,8 @@ class OneProcess:
 
 
 class WallTime:
-    """Runs a program as time passes. ``live`` sources are fed from outside, until they are closed;
-    the others are replayed from the arrivals given to :meth:`run`."""
+    """Runs a program as time passes; jobs wait in ``room``. ``live`` sources are fed from outside,
+    until they are closed; the others are replayed from the arrivals given to :meth:`run`."""
 
     def __init__(
         self,
@@ -100,6 +101,7 @@ class WallTime:
         on_drop: Callable[[Dropped, int], None],
         trace: Trace,
         keeping_up: KeepingUp,
+        room: WaitingRoom,
         live: frozenset[str] = frozenset(),
         outside: Callable[[WallTime], Outside] | None = None,
     ) -> None:
@@ -120,6 +122,8 @@ class WallTime:
         for unit in program.units:
             unit.free = False  # what costs nothing in the model takes time here
         self.keeping_up = keeping_up
+        self.room = room
+        self._shedding = False
         self.live = live
         self._outside: Outside = OneProcess(plan, self) if outside is None else outside(self)
         self._preemptive = policy.preemptive
@@ -245,6 +249,25 @@ class WallTime:
     def queue(self, job: ReadyJob) -> None:
         self.kernel.number = job.number
         heappush(self._ready, job)
+        if len(self._ready) > self.room.most and not self._shedding:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Too many jobs wait: the least worth are shed (:mod:`headway.engine.waiting_room`)."""
+        kernel, ready, room = self.kernel, self._ready, self.room
+        now = self.pace.now()  # the kernel's may be when an overdue arrival was due
+        shed = room.least_worth(ready, now, len(ready) - (room.most - room.most // 8))
+        gone = {job.number for job in shed}
+        ready[:] = [job for job in ready if job.number not in gone]
+        heapify(ready)
+        self._shedding = True  # what waited for a shed job may be queued in its place
+        for job in shed:
+            kernel.refused += room.hard(job)
+            kernel.lose(job, room.reason(job, now))
+            if self._overseer is not None:
+                self._overseer.ended(job)
+        self._shedding = False
+        self._moved = True
 
     def _run_most_urgent(self) -> None:
         """Runs a job until it ends or gives way at the border of an operator."""

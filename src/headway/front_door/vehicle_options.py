@@ -23,6 +23,7 @@ class OptionWords:
     batching: str
     partitioned: str
     virtual_again: str
+    most_waiting: str
 
 
 IN_PYTHON = OptionWords(
@@ -32,6 +33,7 @@ IN_PYTHON = OptionWords(
     batching="batching",
     partitioned="cores='partitioned'",
     virtual_again="leave out clock=",
+    most_waiting="most_waiting",
 )
 
 
@@ -46,6 +48,7 @@ class VehicleOptions:
     batching: bool
     zero_cost: bool
     trace: bool
+    most_waiting: int | None = None
     words: OptionWords = IN_PYTHON
 
     def __post_init__(self) -> None:
@@ -58,6 +61,10 @@ class VehicleOptions:
             raise InputError(
                 f"{words.speed} is for {words.wall}; virtual time is as fast as it can be"
             )
+        if self.virtual and self.most_waiting is not None:
+            raise InputError(f"{words.most_waiting} is for {words.wall}")
+        if self.most_waiting is not None and self.most_waiting < 1:
+            raise InputError(f"{words.most_waiting} must be 1 or more", got=f"{self.most_waiting}")
         if self.speed is not None and not 0 < self.speed < 1e6:
             raise InputError(f"{words.speed} must be more than nothing", got=f"{self.speed}")
         given = {
@@ -93,5 +100,6 @@ class VehicleOptions:
             policy=self.policy,
             clock=MonotonicClock() if isinstance(self.clock, str) else self.clock,
             speed=self.speed or 1.0,
+            most_waiting=self.most_waiting,
             keep_trace=self.trace,
         )

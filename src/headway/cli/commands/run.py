@@ -55,6 +55,7 @@ ON_THE_COMMAND_LINE = OptionWords(
     batching="--batching",
     partitioned="--cores partitioned",
     virtual_again="leave out --clock wall",
+    most_waiting="--most-waiting",
 )
 
 
@@ -106,7 +107,9 @@ class VehicleReplay:
 
 # ---------------------------------------------------------------- options of one engine only
 
-VEHICLE_ONLY = frozenset({"clock", "zero_cost", "cores", "batching", "speed", "trace"})
+VEHICLE_ONLY = frozenset(
+    {"clock", "zero_cost", "cores", "batching", "speed", "most_waiting", "trace"}
+)
 SPARK_ONLY = frozenset(
     {
         "mode",
@@ -339,6 +342,15 @@ def run(
         float | None,
         typer.Option(metavar="X", help="vehicle, --clock wall: so many times as fast as recorded"),
     ] = None,
+    most_waiting: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="vehicle, --clock wall: jobs that may wait until the least worth are shed "
+            "(default: from rates and deadlines)",
+        ),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help=f"vehicle: also write trace.parquet and {PERFETTO}")
     ] = False,
@@ -367,6 +379,7 @@ def run(
             clock=clock.value,
             partitioned=cores is Cores.PARTITIONED,
             speed=speed,
+            most_waiting=most_waiting,
             batching=batching,
             zero_cost=zero_cost,
             trace=trace,

@@ -78,6 +78,10 @@ def _parser(part: NodeSlice) -> argparse.ArgumentParser:
     )
     add("--give-up", default="5 s", help="wait for a lost peer at the end (%(default)s)")
     add("--tolerance", default="50 ms", help="lateness of input that is a warning (%(default)s)")
+    add(
+        "--most-waiting", type=int,
+        help=f"jobs that may wait until the least worth are shed ({part.room.most})",
+    )  # fmt: skip
     add("--subscriber", help="HOST:PORT that the outputs are sent to")
     add("--epoch", type=int, help="engine time in ns at the start (the first arrival)")
     add("--start", type=int, help="monotonic time in ns of the start (now)")
@@ -107,6 +111,7 @@ def _settings(part: NodeSlice, given: argparse.Namespace, executable: Path) -> N
             missed=max(given.missed, 1),
             give_up=_duration("--give-up", given.give_up),
         ),
+        most_waiting=None if given.most_waiting is None else max(1, given.most_waiting),
         subscriber=_address("--subscriber", given.subscriber) if given.subscriber else None,
         resume=given.resume,
     )

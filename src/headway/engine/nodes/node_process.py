@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +179,8 @@ class NodeSettings:
     vehicle: str | None = None
     tolerance: int = 50 * MILLISECOND
     timing: PeerTiming = field(default_factory=PeerTiming)
+    most_waiting: int | None = None
+    """jobs, before the least worth are shed; None: what the build says"""
     subscriber: Address | None = None
     resume: bool = False
     """started again in the middle of a run: what has already arrived is gone"""
@@ -194,6 +196,8 @@ class NodeProcess:
         self.log = EventLog(part.node, path, append=settings.resume)
         self._dropped: dict[str, int] = {}
         self._policy = part.make_policy()
+        most = settings.most_waiting
+        self._room = part.room if most is None else replace(part.room, most=most)
         sent = [stream for stream, _ in part.sends]
         plan = part.plan
         tasks = plan.scheduled(trains=self._policy.fuse)
@@ -246,6 +250,7 @@ class NodeProcess:
             on_drop=self._drop,
             trace=Trace(kept=False),
             keeping_up=self._keeping_up,
+            room=self._room,
             live=frozenset(remote | fed),
             outside=self._see_others,
         )
@@ -282,7 +287,7 @@ class NodeProcess:
         from headway.schedule.online.reservation import ReservationPolicy
 
         assert isinstance(self._policy, ReservationPolicy)
-        return Reservations(self.part.reserved, run, self._policy)
+        return Reservations(self.part.reserved, run, self._policy, most_held_back=self._room.most)
 
     def _see_others(self, run: WallTime) -> OtherNodes:
         assert self._peers is not None
