@@ -25,9 +25,9 @@ job that made its tuple, and is charged to it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from headway.engine.jobs import GatheredBatch, ReadyJob, Stepping
+from headway.engine.jobs import ReadyJob, Stepping, tuples_of
 from headway.engine.operators.operator_base import DropKind, Dropped
 from headway.engine.overseer import OverseenTime
 from headway.engine.program import Unit
@@ -225,9 +225,8 @@ class Reservations:
         if most is not None and len(self.held_back) >= most and not place.hard:
             self._kernel.lose(job, f"{most:,} jobs wait for others of their task")
             return None
-        items = job.work.items if isinstance(job.work, GatheredBatch) else 1
         found = self.books.release(
-            job.unit, job.port, source, place, job.key, self._kernel.now, items
+            job.unit, job.port, source, place, job.key, self._kernel.now, tuples_of(job)
         )
         if found is None:
             self._reject(job, place)
@@ -288,3 +287,7 @@ class Reservations:
             for train in self.held_back.pop(following.number, []):
                 numbered = train._replace(number=self._kernel.number + 1)
                 self._time.queue(self._admitted(following, numbered))
+
+    def not_yet(self) -> Iterator[ReadyJob]:
+        for trains in self.held_back.values():
+            yield from trains

@@ -219,6 +219,7 @@ class WallEngine:
             self._paths = PathTasks(self.plan, self._program).tables()
             check_one_processor(self._paths, chosen)
         self._time: WallTime | None = None
+        self._interrupted = False
         self._started = threading.Event()
         self.keeping_up = KeepingUp(
             tolerance=self.tolerance, backlog=self.backlog, on_behind=self.on_behind
@@ -254,12 +255,21 @@ class WallEngine:
             assert isinstance(self._policy, ReservationPolicy)
             Reservations(self._paths, run, self._policy, most_held_back=self._room.most)
         self._time = run
+        if self._interrupted:
+            run.interrupt()
         self._started.set()
         try:
-            run.run(rest)
+            lost = run.run(rest)
         finally:
             self.applications.close()
-        return RunResult(outputs, side, trace, run.kernel)
+        return RunResult(outputs, side, trace, run.kernel, lost)
+
+    def interrupt(self) -> None:
+        """Ends the run at the next border of an operator, from any thread or from the handler of a
+        signal: :meth:`run` returns what is complete, and its result tells what was lost."""
+        self._interrupted = True
+        if self._time is not None:
+            self._time.interrupt()
 
     def _sink(self, record: OutputRecord) -> Sink:
         name, deadline, publish = record.name, record.relative_deadline, self.applications.publish

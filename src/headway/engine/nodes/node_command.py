@@ -33,7 +33,8 @@ def main(slice_text: str, executable: Path, arguments: Sequence[str] | None = No
     except (HeadwayError, OSError) as error:
         sys.stderr.write(f"{executable.name}: {error}\n")
         return 2
-    signal.signal(signal.SIGTERM, lambda *_: process.stop())
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: process.stop())
     epoch, start = _begin(process, given)
     try:
         report = process.run(epoch, start)

@@ -212,6 +212,7 @@ class NodeProcess:
         self._others: OtherNodes | None = None
         self._peers: Peers | None = None
         self._skipped = 0
+        self.stopped = False
         self._asked: dict[str, int] = {}
 
     @property
@@ -258,6 +259,8 @@ class NodeProcess:
         self._others.reservations = self._reserve(run)
         self.log.note("running", epoch=epoch, start=start, resumed=settings.resume)
         peers.start()
+        if self.stopped:
+            run.post(self._stop)
         run.run(self._due(pace))
         if settings.subscriber is not None:
             for output in part.plan.query.outputs:
@@ -272,6 +275,7 @@ class NodeProcess:
         )
         report |= {
             "missed_while_down": self._skipped,
+            "stopped": self.stopped,
             "dropped": dict(sorted(self._dropped.items())),
         }
         self.log.close()
@@ -331,10 +335,15 @@ class NodeProcess:
         )
 
     def stop(self) -> None:
-        """From a signal: no more input."""
+        """From the handler of a signal: no more input; what is inside is finished."""
+        self.stopped = True
         if self._time is not None:
-            self.log.note("stopping")
-            self._time.post(self._time.stop)
+            self._time.post_by_signal(self._stop)
+
+    def _stop(self) -> None:
+        assert self._time is not None
+        self.log.note("stopping")
+        self._time.stop()
 
     # ---------------------------------------------------------------- from the I/O thread
 
