@@ -25,6 +25,7 @@ from headway.engine.trace import EventKind, Trace
 from headway.engine.wall_time import ENDED, WallTime, apart
 from headway.errors import NodeFailed
 from headway.model.quantities import MICROSECOND, MILLISECOND
+from headway.model.query import Criticality
 from headway.model.user_operator import Row
 
 if TYPE_CHECKING:  # for nodes that reserve; the others carry none of it
@@ -129,6 +130,16 @@ class OtherNodes:
         return {stream for stream, sender in self._sender_of.items() if sender == peer}
 
 
+def hard_missed(run: WallTime, outputs: NodeOutputs) -> list[str]:
+    """The hard outputs of the node that missed a deadline."""
+    known = run.kernel.program.graph.outputs
+    return [
+        name
+        for name, (_, missed) in outputs.counts.items()
+        if missed and known[name].criticality is Criticality.HARD
+    ]
+
+
 def exit_report(
     node: str,
     run: WallTime,
@@ -138,7 +149,8 @@ def exit_report(
     keeping_up: KeepingUp,
     log: EventLog,
 ) -> dict[str, Any]:
-    """Times in nanoseconds, ``at`` and ``ended_at`` on the machine's monotonic clock."""
+    """Times in nanoseconds, ``at`` and ``ended_at`` on the machine's monotonic clock.
+    ``refused_jobs`` are those of hard outputs, anywhere, that were not admitted or were shed."""
     kernel = run.kernel
     return {
         "node": node,
@@ -147,6 +159,8 @@ def exit_report(
         "received": others.received,
         "sent": others.sent,
         "outputs": {n: {"tuples": t, "missed": m} for n, (t, m) in outputs.counts.items()},
+        "hard_missed": hard_missed(run, outputs),
+        "refused_jobs": kernel.refused,
         "decisions": kernel.decisions,
         "preemptions": kernel.preemptions,
         "timeouts": kernel.timeouts,
