@@ -21,8 +21,7 @@ from headway.errors import PlacementError
 from headway.model.plan import Plan
 from headway.native.toolchain import Mode
 
-STATELESS_AND_WINDOWS = ("filter", "map", "union", "filter", "map", "join", "aggregate")
-WINDOWS = ("filter", "map", "join", "aggregate", "aggregate")
+WINDOWS = ("filter", "map", "join", "aggregate", "aggregate", "gather")
 QUICKLY_COMPILED = ("-O0", "-g0")
 
 pytestmark = needs_compiler
@@ -67,7 +66,7 @@ def cases(seed: int, shape: Shape, count: int) -> list[Case]:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("cores", [1, 2])
 def test_random_plans(seed: int, cores: int, tmp_path: Path) -> None:
-    shape = Shape(kinds=STATELESS_AND_WINDOWS, cores=cores)
+    shape = Shape(cores=cores)
     check(cases(7_000 + 10 * cores + seed, shape, 25), tmp_path)
 
 
@@ -78,7 +77,7 @@ def test_random_plans_full_of_windows(seed: int, tmp_path: Path) -> None:
 
 @needs_sanitizers
 def test_random_plans_under_sanitizers(tmp_path: Path) -> None:
-    shape = Shape(kinds=STATELESS_AND_WINDOWS, cores=2)
+    shape = Shape(cores=2)
     given = [*cases(7_200, Shape(kinds=WINDOWS), 12), *cases(7_201, shape, 12), *reserving()]
     check(given, tmp_path, Mode.SANITIZED)
 

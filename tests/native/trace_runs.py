@@ -18,7 +18,9 @@ from tests.native.row_layouts import layout_of
 from headway.engine.jobs import Arrival
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.results import RunResult
+from headway.model.operators import UserDefined
 from headway.model.plan import Plan
+from headway.model.query import Step
 from headway.model.schema import Schema
 from headway.native.arrow_rows import RowLayout, rows_of_tuples, tuples_of_rows
 from headway.native.cpp_program import write_program
@@ -42,9 +44,19 @@ class Case:
     charged: bool = True
     partitioned: bool = False
 
-    def named(self, name: str) -> Case:
-        """The same plan of a query of that name: the name of a namespace."""
-        return replace(self, plan=replace(self.plan, query=replace(self.plan.query, name=name)))
+    def to_compile(self, name: str) -> Case:
+        """The same plan of a query of that name, that of a namespace; with classes in C++."""
+        steps = tuple(map(_with_native, self.plan.query.steps))
+        query = replace(self.plan.query, name=name, steps=steps)
+        return replace(self, plan=replace(self.plan, query=query))
+
+
+def _with_native(step: Step) -> Step:
+    """A test's own operator has a twin of the same name."""
+    if not isinstance(step, UserDefined) or step.implementation is None:
+        return step
+    name = step.implementation.partition(":")[2]
+    return replace(step, native=f"tests/native/random_users.hpp:random_users::{name}")
 
 
 # -------------------------------------------------------------------- the Python kernel
@@ -151,7 +163,7 @@ def native_lines(
     """Compiles all cases as one program, and runs it."""
     includes, calls = ['#include "trace_driver.hpp"'], []
     for number, unnamed in enumerate(cases):
-        case = unnamed.named(f"plan_{number}")
+        case = unnamed.to_compile(f"plan_{number}")
         layout = vehicle_layout(
             case.plan, case.policy, charged=case.charged, partitioned=case.partitioned
         )
@@ -159,6 +171,7 @@ def native_lines(
         home = folder / f"plan_{number}"
         home.mkdir(parents=True)
         for name, text in written.files.items():
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
             (home / name).write_text(text)
         write_arrivals(case, home / "arrivals")
         includes.append(f'#include "plan_{number}/program.hpp"')
