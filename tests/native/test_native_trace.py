@@ -29,7 +29,8 @@ pytestmark = needs_compiler
 
 def check(cases: Sequence[Case], folder: Path, mode: Mode = Mode.DEBUG) -> None:
     extra = QUICKLY_COMPILED if mode is Mode.DEBUG else ()
-    for case, native in zip(cases, native_lines(cases, folder, mode=mode, extra=extra), strict=True):
+    compiled_runs = native_lines(cases, folder, mode=mode, extra=extra)
+    for case, native in zip(cases, compiled_runs, strict=True):
         python = python_lines(case)
         assert python == native, first_difference(python, native)
 
@@ -102,7 +103,7 @@ def test_several_cores(tmp_path: Path) -> None:
 
 
 def test_bursts_and_what_is_malformed(tmp_path: Path) -> None:
-    draw, given = random.Random(7), []
+    draw, given = random.Random(7), list[Case]()
     while len(given) < 12:
         plan = batching.safe_plan(draw)
         if plan is not None:
@@ -116,7 +117,7 @@ def test_bursts_and_what_is_malformed(tmp_path: Path) -> None:
 
 
 def reserving() -> list[Case]:
-    draw, given = random.Random(5), []
+    draw, given = random.Random(5), list[Case]()
     for text in (small.TWO_STEPS, small.CROSSING):
         plan = small.plan_of(text)
         for policy in ("rop-edf-1", "rop-edf-2"):

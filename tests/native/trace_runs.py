@@ -16,6 +16,7 @@ from tests.native.needed import host
 from tests.native.row_layouts import layout_of
 
 from headway.engine.jobs import Arrival
+from headway.engine.kernel import Kernel
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.results import RunResult
 from headway.model.operators import UserDefined
@@ -105,7 +106,7 @@ def _layouts(case: Case) -> dict[str, tuple[Schema, RowLayout]]:
 def _dropped(result: RunResult) -> list[str]:
     ports = {
         name: {one.port: place for place, one in enumerate(operator.inputs)}
-        for name, operator in result.kernel.program.graph.operators.items()
+        for name, operator in _kernel(result).program.graph.operators.items()
     }
     lines = []
     for now, one in result.side.dropped:
@@ -119,8 +120,14 @@ def _unread(row: object) -> bool:
     return not (isinstance(row, tuple) and len(row) > 1 and isinstance(row[0], int))
 
 
-def _counts(result: RunResult) -> list[str]:
+def _kernel(result: RunResult) -> Kernel:
     kernel = result.kernel
+    assert isinstance(kernel, Kernel)
+    return kernel
+
+
+def _counts(result: RunResult) -> list[str]:
+    kernel = _kernel(result)
     numbers = (
         kernel.arrived, kernel.decisions, kernel.preemptions, kernel.timeouts, kernel.refused,
         kernel.now, 0,
@@ -134,9 +141,8 @@ def _counts(result: RunResult) -> list[str]:
             consumed[name] += sum(unit.ran[index + 1 :])
             if index + 1 < len(unit.operators):
                 produced[name] += sum(unit.ran[index + 2 :])
-    for name in sorted(kernel.program.graph.operators):
-        lines.append(f"ran|{name}|{consumed[name]}|{produced[name]}")
-    return lines
+    names = sorted(kernel.program.graph.operators)
+    return lines + [f"ran|{name}|{consumed[name]}|{produced[name]}" for name in names]
 
 
 # -------------------------------------------------------------------- compiled
