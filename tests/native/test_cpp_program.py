@@ -193,7 +193,7 @@ def test_what_the_query_says_stands_above_each_operator() -> None:
     text = write_program(meaning_layout(compile_query(query_of(SOURCES, *STEPS)))).files
     operators = text["operators.hpp"]
     assert "//   aggregate:" in operators
-    assert "// new: {filter: \"class OR EOF > 1 OR out < 'b'\", from: \"NULL\"}" in operators
+    assert '// new: {filter: "class OR EOF > 1 OR out < \'b\'", from: "NULL"}' in operators
     assert re.search(r"^inline bool new_\(const NULL_\w*& row\)", operators, re.MULTILINE)
 
 

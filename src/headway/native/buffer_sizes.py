@@ -96,8 +96,16 @@ class Sizes:
 
 def sizes_of(layout: ProgramLayout) -> Sizes:
     """The sizes of a program: exact for an ECU, small and growing elsewhere."""
-    if layout.form is ProgramForm.NODE:
-        return _Rules(layout).sizes()
+    return exact_sizes(layout) if layout.form is ProgramForm.NODE else first_sizes(layout)
+
+
+def exact_sizes(layout: ProgramLayout) -> Sizes:
+    """By the rules above; QueryError where the query does not declare enough."""
+    return _Rules(layout).sizes()
+
+
+def first_sizes(layout: ProgramLayout) -> Sizes:
+    """Where containers grow."""
     return Sizes(
         units=tuple(UnitSizes() for _ in layout.program.units),
         operators={
@@ -267,7 +275,7 @@ class _Rules:
             self.within(stream, (operator.timeout or 0) + self.ages[name])
             for stream in operator.streams
         )
-        if not getattr(operator, "keys", True):  # a distinct without keys: results lie apart
+        if operator.kind == "distinct" and not getattr(operator, "keys", ()):  # results lie apart
             apart = within // MICROSECOND * MICROSECOND + MICROSECOND
             kept = {port: min(most, reach // apart + 2) for port, most in kept.items()}
         objects, measurements, estimates = self._fusion(operator, lag, batch)

@@ -48,12 +48,13 @@ class CppProgram:
     files: Mapping[str, str]
 
 
-def write_program(layout: ProgramLayout) -> CppProgram:
+def write_program(layout: ProgramLayout, sizes: Sizes | None = None) -> CppProgram:
     """The C++ of a program; UnsupportedError or QueryError, before anything is written, where it
-    cannot be."""
+    cannot be. ``sizes`` are those of :func:`~headway.native.buffer_sizes.sizes_of` if not given.
+    """
     if problems := list(native_problems(layout)):
         raise QueryError(problems)
-    sizes = sizes_of(layout)
+    sizes = sizes or sizes_of(layout)
     namespace = identifier(layout.plan.query.name)
     streams = streams_of(layout.graph, layout.schemas, taken=[namespace, *SPEC_TYPES])
     names = Names([*streams.names, namespace])
