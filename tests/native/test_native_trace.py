@@ -22,14 +22,12 @@ from headway.model.plan import Plan
 from headway.native.toolchain import Mode
 
 WINDOWS = ("filter", "map", "join", "aggregate", "aggregate", "gather")
-QUICKLY_COMPILED = ("-O0", "-g0")
 
 pytestmark = needs_compiler
 
 
 def check(cases: Sequence[Case], folder: Path, mode: Mode = Mode.DEBUG) -> None:
-    extra = QUICKLY_COMPILED if mode is Mode.DEBUG else ()
-    compiled_runs = native_lines(cases, folder, mode=mode, extra=extra)
+    compiled_runs = native_lines(cases, folder, mode=mode)
     for case, native in zip(cases, compiled_runs, strict=True):
         python = python_lines(case)
         assert python == native, first_difference(python, native)
