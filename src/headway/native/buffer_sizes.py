@@ -21,6 +21,9 @@ rules, each for the worst case:
 - *Waiting tuples* of a join with a timeout: those that come while one waits.
 - *Windows* that are open: from the watermark less the window to the newest tuple. A group needs a
   tuple, so there are at most as many groups as tuples in all windows.
+- *Objects* of a fusion are forgotten when none was measured for three rear windows (twice the
+  window, and they are looked for once in it); their *measurements* reach one front window further
+  back, their *estimates* one rear window, and one estimate more for each.
 - *Timers*: one for each waiting tuple and for each batch, also where they no longer matter.
 - *Messages* on buses: what can be sent until the deadline.
 
@@ -37,7 +40,7 @@ from headway.engine.program import Unit
 from headway.engine.watermarks import JOIN_TOLD_EVERY
 from headway.errors import Problem, QueryError
 from headway.model.graph import Graph, graph_of
-from headway.model.operators import Operator
+from headway.model.operators import Fusion, Operator
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, ArrivalCurve
 from headway.native.program_layout import ProgramForm, ProgramLayout
@@ -64,13 +67,17 @@ class UnitSizes:
 @dataclass(frozen=True, slots=True)
 class OperatorSizes:
     """Of an operator with state, by port where it has several: rows kept, rows that wait; and
-    groups and windows of an aggregate. ``batch`` is the most tuples of one execution."""
+    groups and windows of an aggregate; objects, measurements and estimates of a fusion. ``batch``
+    is the most tuples of one execution."""
 
     kept: Mapping[str, int] = field(default_factory=dict)
     waiting: Mapping[str, int] = field(default_factory=dict)
     groups: int = FIRST
     windows: int = FIRST
     batch: int = FIRST
+    objects: int = FIRST
+    measurements: int = FIRST
+    estimates: int = FIRST
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +278,29 @@ class _Rules:
         if operator.kind == "distinct" and not getattr(operator, "keys", ()):  # results lie apart
             apart = within // MICROSECOND * MICROSECOND + MICROSECOND
             kept = {port: min(most, reach // apart + 2) for port, most in kept.items()}
-        return OperatorSizes(kept, waiting, groups, windows, _limited(batch))
+        objects, measurements, estimates = self._fusion(operator, lag, batch)
+        return OperatorSizes(
+            kept,
+            waiting,
+            groups,
+            windows,
+            _limited(batch),
+            _limited(objects),
+            _limited(measurements),
+            _limited(estimates),
+        )
+
+    def _fusion(self, operator: Operator, lag: int, batch: int) -> tuple[int, int, int]:
+        """Objects, measurements and estimates that a fusion keeps at once."""
+        if not isinstance(operator, Fusion):
+            return 0, 0, 0
+
+        def tuples(length: int) -> int:
+            return sum(self.within(stream, lag + length) for stream in operator.streams)
+
+        rear, front = operator.rear, min(operator.front, operator.rear)
+        objects = 1 if operator.object_key is None else tuples(3 * rear)
+        return objects, tuples(3 * rear + front) + batch, tuples(4 * rear) + objects + batch
 
 
 def _limited(count: int) -> int:

@@ -22,12 +22,14 @@ from headway.native.buffer_sizes import Sizes, sizes_of
 from headway.native.cpp_names import Names, comment_lines, identifier
 from headway.native.cpp_operators import shed_value_lines
 from headway.native.cpp_streams import Streams, streams_of
-from headway.native.cpp_tables import TableWriter, shedding_lines
+from headway.native.cpp_tables import NOTHING, TableWriter, shedding_lines
 from headway.native.cpp_text import COLUMNS
 from headway.native.cpp_trains import train_lines, whole_trains
 from headway.native.operator_code import OperatorCode, WriteContext, WriteOperator
 from headway.native.program_layout import ProgramForm, ProgramLayout
 from headway.native.refusals import native_problems
+from headway.native.reservation_tables import NAME as RESERVATIONS
+from headway.native.reservation_tables import reservation_lines, reserves
 
 STREAMS, OPERATORS, PROGRAM = "streams.hpp", "operators.hpp", "program.hpp"
 SPEC_TYPES = ("In", "Out", "Left", "Right", "Key", "State", "ObjectKey", "SensorKey")
@@ -170,7 +172,13 @@ class _Writer:
             entered = self.streams.struct(unit.task.entries[0])
             left = self.streams.struct(unit.stream)
             trains[unit.index] = f"headway::run_train<{entered}, {left}, {self._train(unit)}>"
-        writer = TableWriter(self.layout, self.streams, self.code, trains, self.sizes, shedding)
+        reservations = NOTHING
+        if reserves(self.layout):
+            lines += reservation_lines(self.layout)
+            reservations = f"&{RESERVATIONS}"
+        writer = TableWriter(
+            self.layout, self.streams, self.code, trains, self.sizes, shedding, reservations
+        )
         lines += writer.write()
         arenas = [code.arena for code in self.code.values() if code.arena]
         lines += ["", "/// Bytes that the operators lay out at start."]

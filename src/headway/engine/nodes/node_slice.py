@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # for nodes that reserve processor time; the others carry non
 
 DEPLOYMENT = "deployment.json"
 """beside the executables: where the nodes are found, and in which order to start them"""
+SLICE = "slice.json"
+"""a node's part, in its executable or in the folder of its program"""
 OUTPUT = "output:"
 """before an output's name, where its tuples go to a subscriber"""
 
