@@ -35,7 +35,7 @@ class {name} : public headway::UserOperator<{rows}, {out}> {{
 
   void start() override {{ user_ = users::{does}(); }}
 {processes}
-  void end() override {{ user_.end<Result>(*this); }}
+  void after_tuples() override {{ user_.end<Result>(*this); }}
   void save(headway::StateWriter& writer) const override {{ user_.save(writer); }}
   bool load(headway::StateReader& reader) override {{ return user_.load(reader); }}
 
