@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.contract.cases import CASES, merged
+from tests.contract.native_users import twin_of, with_twins
 from tests.contract.recordings import Recording
 
 from headway.engine.engine import Engine
@@ -21,8 +22,10 @@ from headway.native.refusals import query_problems
 
 
 def refusal(operators: Iterable[Operator], sources: Iterable[Source] = ()) -> str:
-    """Why native code does not run these; empty if it does."""
-    problems: list[Problem] = list(query_problems(sources, operators))
+    """Why native code does not run these; empty if it does. User-defined operators that have a twin
+    in C++ are run by that."""
+    others = [operator for operator in operators if not twin_of(operator)]
+    problems: list[Problem] = list(query_problems(sources, others))
     return "; ".join(problem.what for problem in problems)
 
 
@@ -85,8 +88,9 @@ def both(
     plan: Plan, recording: Recording, *, charged: bool = False
 ) -> list[tuple[str, Gave, Gave]]:
     """(vehicle, the vehicle engine's, the native engine's), without costs or with them."""
-    native = NativeEngine(plan=plan, charged=charged, keep_trace=False)
     found = []
+    with with_twins(plan) as compiled:
+        native = NativeEngine(plan=compiled, charged=charged, keep_trace=False)
     for vehicle in recording.vehicles:
         arrivals = recording.arrivals(plan, vehicle)
         python = Engine(plan=plan, charged=charged, keep_trace=False).run(arrivals)
