@@ -3,9 +3,10 @@ CASE TUPLES REPEATS``.
 
 As favourable to it as can be: the tuples are made inside its Java machine, all expressions are SQL
 that it compiles, results are counted there in mini-batches. After a first run, one of a quarter of
-the tuples is taken off the whole one, so that the start of a job does not count (but never more than
-half of it). Flink's event times are whole milliseconds, so all times are a thousand times as long.
-Prints the CPU seconds of the Java machine for all tuples, and how many results came out. ``fusion`` is not there: it would be Python again.
+the tuples is taken off the whole one, so that the start of a job does not count (but never more
+than half of it). Flink's event times are whole milliseconds, so all times are a thousand times as
+long. Prints the CPU seconds of the Java machine for all tuples, and how many results came out.
+``fusion`` is not there: it would be Python again.
 """
 
 from __future__ import annotations
