@@ -31,9 +31,7 @@ COLUMNS = schema(v="double", k="int", name="string(6)")
 
 def windows_plan() -> Plan:
     """A join and an aggregate over two sources, one of which sheds at the end of its windows."""
-    shedder = LoadShedder(
-        value=Sql("v"), at_most=3, per=20 * MILLISECOND, decide=Decide.WINDOW_END
-    )
+    shedder = LoadShedder(value=Sql("v"), at_most=3, per=20 * MILLISECOND, decide=Decide.WINDOW_END)
     steps: tuple[Operator, ...] = (
         Filter(name="some", inputs=(Input("input", "near"),), where=Sql("v > 0.1"), cost=COST),
         Join(
@@ -57,7 +55,9 @@ def windows_plan() -> Plan:
     query = Query(
         name="windows",
         sources=(
-            Source(name="near", schema=COLUMNS, rate=Rate(1, MILLISECOND), lateness=2 * MILLISECOND),
+            Source(
+                name="near", schema=COLUMNS, rate=Rate(1, MILLISECOND), lateness=2 * MILLISECOND
+            ),
             Source(name="far", schema=COLUMNS, rate=Rate(1, MILLISECOND), shedder=shedder),
         ),
         steps=steps,
@@ -113,7 +113,9 @@ def test_all_at_once(plan: Plan, native: NativeStepwise, seed: int) -> None:
     native.finish()
     results, dropped = wanted(plan, given)
     assert len(results) > 20
-    assert {"REJECTED", "SHED", "LATE"} <= {one.split("DropKind.")[1].split(":")[0] for one in dropped}
+    assert {"REJECTED", "SHED", "LATE"} <= {
+        one.split("DropKind.")[1].split(":")[0] for one in dropped
+    }
     assert [repr(one) for one in native.take_results()] == results
     assert [repr(one) for one in native.take_dropped()] == dropped
     assert native.take_results() == []

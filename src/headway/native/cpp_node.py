@@ -144,22 +144,3 @@ def node_text(program: CppProgram) -> str:
         ["<cstddef>", "headway/node_tables.hpp", "program.hpp"],
         [*tables.lines, f"constexpr headway::NodeProgram NODE = {body[0]}", *body[1:]],
     )
-
-
-def main_text(program: CppProgram, *, has_app: bool) -> str:
-    """``main.cpp``: the process of a node."""
-    space = program.namespace
-    return "\n".join(
-        [
-            f"// The process of node '{program.layout.nodes[0]}'.",
-            "// Written by Headway from the query's plan.",
-            '#include "headway/node_main.hpp"',
-            f'#include "{NODE}"',
-            "",
-            "int main(int count, char** arguments) {",
-            f"  return headway::node_main({space}::NODE, {space}::OPERATOR_BYTES, count,",
-            "                            arguments);",
-            "}",
-            "",
-        ]
-    )

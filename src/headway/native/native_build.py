@@ -28,7 +28,7 @@ from headway.engine.nodes.executables import (
     slices_of,
 )
 from headway.engine.nodes.node_key import KEY_FILE, new_key, write_key
-from headway.engine.nodes.node_slice import DEPLOYMENT, NodeSlice
+from headway.engine.nodes.node_slice import DEPLOYMENT, SLICE, NodeSlice, slice_to_json
 from headway.engine.run_folder import RunFolder, unwritable
 from headway.errors import FileError, InputError, Place, Problem
 from headway.model.plan import Plan
@@ -36,7 +36,7 @@ from headway.native.build_files import CMAKE, SCRIPT, cmake_text, program_path, 
 from headway.native.program_size import ProgramSize, program_size
 from headway.native.source_files import write_tree
 from headway.native.source_tree import node_sources
-from headway.native.toolchain import Target, Toolchain, compile_program, find_toolchain
+from headway.native.toolchain import Family, Target, Toolchain, compile_program, find_toolchain
 
 APP = "app"
 """the folder of the application, inside that of its node"""
@@ -92,7 +92,7 @@ def build_car(
     progress("writing the source")
     apps = apps or {}
     trees = [
-        _tree(plan, part.node, native[part.node], policy, apps.get(part.node, ()))
+        _tree(plan, part, native[part.node], policy, apps.get(part.node, ()))
         for part in parts
         if part.node in native
     ]
@@ -124,7 +124,10 @@ class _Tree:
     origins: Mapping[str, Path]
 
 
-def _tree(plan: Plan, node: str, target: Target, policy: str, app: Sequence[Path]) -> _Tree:
+def _tree(
+    plan: Plan, part: NodeSlice, target: Target, policy: str, app: Sequence[Path]
+) -> _Tree:
+    node = part.node
     application = _application(app)
     compiled = tuple(name for name in application if name.endswith(_COMPILED))
     made = node_sources(plan, node, policy, app=compiled)
@@ -132,6 +135,7 @@ def _tree(plan: Plan, node: str, target: Target, policy: str, app: Sequence[Path
     files = {
         **made.files,
         **application,
+        SLICE: slice_to_json(part),
         CMAKE: cmake_text(node, target, sources),
         SCRIPT: script_text(node, target, sources),
     }
@@ -221,15 +225,17 @@ def _compile_all(
     if not toolchains:
         return [_described(tree) for tree in trees]
     waiting = [tree.node for tree in trees]
+    zig = any(one.family is Family.ZIG for one in toolchains.values())
+    patience = " (the first program for a target takes a minute or two)" if zig else ""
 
     def compiled(tree: _Tree, place: Path) -> BuiltNode:
         node = _compiled(tree, place, toolchains[tree.target])
         waiting.remove(tree.node)
         if waiting:
-            progress(f"compiling {', '.join(waiting)}")
+            progress(f"compiling {', '.join(waiting)}{patience}")
         return node
 
-    progress(f"compiling {', '.join(waiting)}")
+    progress(f"compiling {', '.join(waiting)}{patience}")
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         return list(pool.map(compiled, trees, places))
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from headway.model.plan import Plan
-from headway.native.cpp_node import NODE, main_text, node_text
+from headway.native.cpp_application import APPLICATION, application_text, main_text
+from headway.native.cpp_node import NODE, node_text
 from headway.native.cpp_program import write_program
 from headway.native.program_layout import node_layout
 from headway.native.toolchain import RUNTIME
@@ -36,6 +37,8 @@ def node_sources(
     files = dict(program.files)
     files[NODE] = node_text(program)
     files[MAIN] = main_text(program, has_app=bool(app))
+    if app:
+        files[APPLICATION] = application_text(program)
     return NodeSources(with_runtime(files), MAIN)
 
 

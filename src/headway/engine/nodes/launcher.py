@@ -1,4 +1,8 @@
-"""Starts the executables of a build on this machine, watches them, collects their reports."""
+"""Starts the executables of a build on this machine, watches them, collects their reports.
+
+Nodes of both kinds take the same options: bundles of Python are run by this interpreter, native
+programs by themselves. A recording is given to each native node as the file it can replay.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from headway.engine.nodes.native_recording import SUFFIX, write_rows
+from headway.engine.nodes.node_key import KEY_FILE
 from headway.engine.nodes.node_records import read_events
-from headway.engine.nodes.node_slice import DEPLOYMENT
+from headway.engine.nodes.node_slice import DEPLOYMENT, SLICE, slice_from_json
 from headway.errors import FileError, HeadwayError, Problem
 from headway.model.quantities import MILLISECOND
 
@@ -32,7 +38,8 @@ class EndedNode:
 
 @dataclass(kw_only=True)
 class Launcher:
-    """Runs a build. ``options`` go to every node, as on its command line.
+    """Runs a build. ``options`` go to every node, as on its command line. ``vehicle``: only that
+    one's tuples of the recording.
 
     All nodes get ready first, then start at one moment: ``lead`` nanoseconds after the last was
     ready. ``free_ports`` takes ports that are free now instead of those of the build.
@@ -42,6 +49,7 @@ class Launcher:
     outputs: Path
     inputs: Path | None = None
     speed: float = 1.0
+    vehicle: str | None = None
     options: Sequence[str] = ()
     lead: int = 100 * MILLISECOND
     free_ports: bool = True
@@ -64,12 +72,22 @@ class Launcher:
         self._addresses = self.outputs / DEPLOYMENT
         self._addresses.write_text(json.dumps(self._deployment, indent=1), encoding="utf-8")
 
+    def is_native(self, node: str) -> bool:
+        return "target" in self._deployment["nodes"][node]
+
+    def outputs_of(self, node: str) -> list[str]:
+        return list(self._deployment["nodes"][node]["outputs"])
+
     def address(self, node: str) -> tuple[str, int]:
         host, _, port = self._deployment["nodes"][node]["address"].rpartition(":")
         return host, int(port)
 
     def start(self) -> None:
         """Starts all nodes; returns when they run. HeadwayError when one does not get ready."""
+        if self.inputs is not None:
+            for node in self.nodes:
+                if self.is_native(node):
+                    self._write_rows(node, self.inputs)
         for node in self.nodes:
             self._spawn(node)
         firsts = [self._ready(node) for node in self.nodes]
@@ -105,6 +123,15 @@ class Launcher:
             if process.poll() is None:
                 process.terminate()
 
+    def running(self) -> list[str]:
+        """The nodes whose processes have not ended."""
+        return [node for node, process in self._processes.items() if process.poll() is None]
+
+    def ended(self) -> dict[str, EndedNode]:
+        """Those whose processes have."""
+        gone = [node for node, process in self._processes.items() if process.poll() is not None]
+        return {node: self._ended(node) for node in gone}
+
     def wait(self, timeout: float | None = None) -> dict[str, EndedNode]:
         """Waits until all have ended; subprocess.TimeoutExpired when they do not in time."""
         until = None if timeout is None else time.monotonic() + timeout
@@ -118,21 +145,44 @@ class Launcher:
 
     def _spawn(self, node: str, *more: str) -> None:
         executable = self.build / self._deployment["nodes"][node]["executable"]
-        command = [sys.executable, str(executable), "--wait"]
-        command += ["--deployment", str(self._addresses), "--output", str(self.outputs)]
+        native = self.is_native(node)
+        command = [str(executable)] if native else [sys.executable, str(executable)]
+        command += ["--wait", "--deployment", str(self._addresses)]
+        command += ["--key", str(self.build / KEY_FILE), "--output", str(self.outputs)]
         command += ["--speed", str(self.speed)]
         if self.inputs is not None:
-            command += ["--input", str(self.inputs)]
+            command += ["--input", str(self._rows(node) if native else self.inputs)]
+            if self.vehicle is not None and not native:
+                command += ["--vehicle", self.vehicle]
         (self.outputs / f"{node}.report.json").unlink(missing_ok=True)
         errors = (self.outputs / f"{node}.stderr.txt").open("a" if more else "w", encoding="utf-8")
         with errors:
-            self._processes[node] = subprocess.Popen(
-                [*command, *self.options, *more],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-            )
+            try:
+                self._processes[node] = subprocess.Popen(
+                    [*command, *self.options, *more],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                    start_new_session=True,  # Ctrl-C is for who started them
+                )
+            except OSError as error:
+                raise FileError(
+                    f"node {node!r} cannot be started: {error.strerror or error}",
+                    at=str(executable),
+                    want="build it for this machine",
+                ) from None
+
+    def _rows(self, node: str) -> Path:
+        return self.outputs / f"{node}{SUFFIX}"
+
+    def _write_rows(self, node: str, recording: Path) -> None:
+        path = self.build / node / SLICE
+        try:
+            part = slice_from_json(path.read_text(encoding="utf-8"), str(path))
+        except OSError as error:
+            raise FileError(Problem(f"cannot read the build: {error}", at=str(path))) from None
+        write_rows(part, recording, self._rows(node), self.vehicle)
 
     def _ready(self, node: str) -> int | None:
         line = _pipe(self._processes[node].stdout).readline()
@@ -184,9 +234,14 @@ def _close(process: subprocess.Popen[str]) -> None:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now."""
+    """Ports that nobody has now, neither for connections nor for datagrams."""
+    ports: list[int] = []
     with ExitStack() as stack:
-        sockets = [
-            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
-        ]
-        return [int(sock.getsockname()[1]) for sock in sockets]
+        while len(ports) < count:
+            server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            port = int(server.getsockname()[1])
+            datagrams = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            with suppress(OSError):  # taken for datagrams: the next one
+                datagrams.bind(("127.0.0.1", port))
+                ports.append(port)
+    return ports

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "headway/host.hpp"
-#include "headway/reservations.hpp"
 #include "headway/virtual_time.hpp"
 
 namespace headway::host {
@@ -13,12 +12,7 @@ class VirtualTimeHost final : public Host {
                   Span<PlaceOfLoss> places, Buffer* outputs, std::size_t operator_bytes)
       : Host(the_program, the_streams, places, outputs),
         time_(the_program, results),
-        reservations_(time_.kernel),
-        bytes_(kernel_bytes(the_program) + operator_bytes) {
-    if (the_program.reservations != nullptr) {
-      bytes_ += Reservations<VirtualTime>::bytes(the_program);
-    }
-  }
+        bytes_(kernel_bytes(the_program) + operator_bytes) {}
 
   bool start() override {
     if (program.sources.count > MOST_SOURCES) return false;
@@ -26,12 +20,7 @@ class VirtualTimeHost final : public Host {
     if (memory == nullptr) return false;
     Arena arena(static_cast<std::byte*>(memory), bytes_);
     for (Operator* const one : program.stateful) one->open(arena);
-    if (program.reservations == nullptr) {
-      time_.open(arena);
-    } else {
-      time_.open(arena, &reservations_);
-      reservations_.open(arena);
-    }
+    time_.open(arena);
     return true;
   }
 
@@ -50,8 +39,6 @@ class VirtualTimeHost final : public Host {
 
  private:
   VirtualTime time_;
-  /// Of a policy that reserves processor time.
-  Reservations<VirtualTime> reservations_;
   std::size_t bytes_;
 };
 

@@ -66,9 +66,11 @@ class NodeRecording final : public ArrivalSource {
     if (!frame_at(at_, frame)) return false;
     at_ += FRAME_OVERHEAD + frame.length;
     const OwnSource* const own = source_of(frame);
-    arrival = {time_of(frame), own->source, true, row_};
-    read_rows(node_->wires[own->wire], frame.payload, frame.length, row_,
-              [&](const void*, const SentRow&) { arrival.malformed = false; });
+    SentRow sent;
+    RowsCursor rows;
+    rows.begin(node_->wires[own->wire], frame.payload, frame.length, row_);
+    const bool formed = rows.more() && rows.next(row_, sent);
+    arrival = {time_of(frame), own->source, !formed, row_};
     return true;
   }
 
@@ -105,9 +107,9 @@ class NodeRecording final : public ArrivalSource {
         reason = "it has tuples of other sources, or of another query";
         return false;
       }
-      const RowsRead read = read_rows(node_->wires[own->wire], frame.payload, frame.length, row_,
-                                      [](const void*, const SentRow&) {});
-      if (!read.good || time_of(frame) < before) {
+      RowsCursor rows;
+      if (!rows.begin(node_->wires[own->wire], frame.payload, frame.length, row_) ||
+          time_of(frame) < before) {
         reason = "its tuples are damaged or not in order of arrival";
         return false;
       }

@@ -166,6 +166,12 @@ class OtherNodes final : public Outside, public PeerHandler {
 
   // ---------------------------------------------------------------- from the transports
 
+  /// A sensor does not wait: what it sends beyond its rate is shed. Other nodes do.
+  bool has_room(Index wire) override {
+    const Route& route = routes_[wire];
+    return route.sender == NONE || time_->has_room(route.source);
+  }
+
   void row(Index wire, const void* row, const SentRow& given) override {
     const Route& route = routes_[wire];
     ++received;

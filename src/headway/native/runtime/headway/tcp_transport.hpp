@@ -183,6 +183,7 @@ class TcpTransport final : public Transport {
     bool known = false;
     TcpConnection connection;
     StreamPositions positions;
+    PendingRows pending;
   };
   struct Stranger {
     TcpConnection connection;
@@ -591,6 +592,7 @@ class TcpTransport final : public Transport {
       sender->positions.clear();
     }
     if (sender->connection.is_open()) drop(sender->connection);
+    sender->pending = PendingRows();
     sender->connection.begin(connection.release(), LinkStage::FROM_SENDER, now);
     if (!sender->connection.reader.take_over(connection.reader)) return WireFault::TOO_LONG;
     sender->connection.more = true;
@@ -625,7 +627,7 @@ class TcpTransport final : public Transport {
     int reads = READS_A_TURN;
     connection.more = false;
     for (int count = 0; connection.is_open(); ++count) {
-      if (count == FRAMES_A_TURN) {
+      if (count == FRAMES_A_TURN || !reader_.go_on(sender.pending)) {
         connection.more = true;
         break;
       }
@@ -655,7 +657,7 @@ class TcpTransport final : public Transport {
       return WireFault::FINE;
     }
     if (frame.kind != FrameKind::HEARTBEAT) {
-      const WireFault fault = reader_.take(frame, sender.positions);
+      const WireFault fault = reader_.take(frame, sender.positions, sender.pending);
       if (fault != WireFault::FINE) return fault;
       if (frame.kind == FrameKind::END) {
         sender.connection.say_positions(*node_, sender.positions);

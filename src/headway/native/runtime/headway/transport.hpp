@@ -46,6 +46,9 @@ struct PeerTiming {
 /// What happens with what comes. `wire` and `peer` are places in the node's tables.
 class PeerHandler {
  public:
+  /// Whether another tuple can be taken in. If not, what comes waits where it is, and its sender
+  /// with it.
+  virtual bool has_room(Index wire) = 0;
   virtual void row(Index wire, const void* row, const SentRow& sent) = 0;
   virtual void mark(Index wire, Microseconds mark) = 0;
   virtual void ended(Index wire) = 0;
@@ -153,6 +156,12 @@ class StreamPositions {
   Objects<std::uint64_t> last_;
 };
 
+/// Tuples of a frame that wait to be taken in.
+struct PendingRows {
+  Index wire = NONE;
+  RowsCursor rows;
+};
+
 /// Takes frames of streams apart and hands on what is in them: the same for all transports.
 class StreamReader {
  public:
@@ -170,8 +179,9 @@ class StreamReader {
     for (const OwnSource& one : node.own) accepted_[one.wire] = true;
   }
 
-  /// Tuples, a watermark or the end of a stream. What came before is counted and left.
-  WireFault take(const WireFrame& frame, StreamPositions& positions) {
+  /// Tuples, a watermark or the end of a stream. What came before is counted and left. Tuples stay
+  /// where they are until `go_on` has taken the last.
+  WireFault take(const WireFrame& frame, StreamPositions& positions, PendingRows& pending) {
     Index wire = NONE;
     for (std::uint32_t place = 0; place < node_->wires.count; ++place) {
       if (node_->wires[place].id == frame.stream) wire = static_cast<Index>(place);
@@ -185,11 +195,10 @@ class StreamReader {
       return WireFault::FINE;
     }
     if (frame.kind == FrameKind::ROWS) {
-      const RowsRead read =
-          read_rows(stream, frame.payload, frame.length, row_,
-                    [&](const void* row, const SentRow& sent) { handler_->row(wire, row, sent); });
-      if (!read.good) return WireFault::BAD_TUPLES;
-      counts_->unfit += read.unfit;
+      pending.wire = wire;
+      if (!pending.rows.begin(stream, frame.payload, frame.length, row_)) {
+        return WireFault::BAD_TUPLES;
+      }
     } else if (frame.kind == FrameKind::MARK) {
       if (frame.length != sizeof(Microseconds)) return WireFault::BAD_MARK;
       handler_->mark(wire, static_cast<Microseconds>(big_endian(frame.payload, 8)));
@@ -198,7 +207,22 @@ class StreamReader {
     }
     if (last > 0) counts_->gaps += static_cast<std::int64_t>(frame.sequence - last - 1);
     positions[wire] = frame.sequence;
+    go_on(pending);
     return WireFault::FINE;
+  }
+
+  /// Hands on tuples of a frame while there is room for them; whether all are.
+  bool go_on(PendingRows& pending) {
+    while (pending.rows.more()) {
+      if (!handler_->has_room(pending.wire)) return false;
+      SentRow sent;
+      if (pending.rows.next(row_, sent)) {
+        handler_->row(pending.wire, row_, sent);
+      } else {
+        ++counts_->unfit;
+      }
+    }
+    return true;
   }
 
  private:

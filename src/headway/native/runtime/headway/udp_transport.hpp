@@ -324,6 +324,7 @@ class UdpTransport final : public Transport {
 
   void receive_some(Nanoseconds now) {
     for (int count = 0; count < DATAGRAMS_A_TURN; ++count) {
+      if (!reader_.go_on(pending_)) return;
       sockaddr_in from{};
       socklen_t from_size = sizeof from;
       const ssize_t size = ::recvfrom(socket_, received_, datagram_bytes(*node_) + 1, MSG_DONTWAIT,
@@ -391,7 +392,7 @@ class UdpTransport final : public Transport {
     }
     liveness_.heard(sender.peer, now);
     if (frame.kind == FrameKind::HEARTBEAT) return WireFault::FINE;
-    const WireFault fault = reader_.take(frame, sender.positions);
+    const WireFault fault = reader_.take(frame, sender.positions, pending_);
     if (fault != WireFault::FINE) return fault;
     if (++sender.unacknowledged >= UDP_ACKNOWLEDGED || frame.kind == FrameKind::END) {
       acknowledge(sender, now);
@@ -569,6 +570,8 @@ class UdpTransport final : public Transport {
   Objects<Stranger> strangers_;
   StreamReader reader_;
   Liveness liveness_;
+  /// Of the datagram that was received last.
+  PendingRows pending_;
   std::uint8_t* received_ = nullptr;
   std::uint8_t* spoken_ = nullptr;
 };

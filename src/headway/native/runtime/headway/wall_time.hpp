@@ -175,6 +175,20 @@ class WallTime {
     kernel.arrive(source, row);
   }
 
+  /// Whether another tuple of a source finds room where it goes first. One that is recorded, or
+  /// comes from another node, waits for it: the process may have been stopped for a while, and is
+  /// not to lose what came meanwhile.
+  bool has_room(Index source) {
+    if (ready_.empty() && events_.empty()) return true;
+    for (const Entry& entry : program_.outlets[program_.sources[source].outlet].entries) {
+      UnitState& unit = kernel.unit(entry.unit);
+      const bool gathers = unit.table->gather != Gather::NOTHING;
+      const std::size_t most = gathers ? unit.table->most_gathered : unit.table->most_jobs;
+      if ((gathers ? unit.gathered : unit.jobs).taken() >= most) return false;
+    }
+    return true;
+  }
+
   /// A tuple of another node's stream has come.
   void receive(Index source, const void* row, std::int64_t root, bool late) {
     kernel.receive(program_.sources[source].outlet, row, root, late);
@@ -258,14 +272,15 @@ class WallTime {
     outside_.exchange();
     const Nanoseconds now = kernel.now;
     while (true) {
-      const Nanoseconds due = arrivals_ == nullptr ? NEVER : arrival_.time;
+      const bool arrives = arrivals_ != nullptr && arrival_.time <= now && has_room(arrival_.source);
+      const Nanoseconds due = arrives ? arrival_.time : NEVER;
       if (!events_.empty() && events_.top().time < due) {
         if (events_.top().time > now) break;
         kernel.now = now;
         const TimedCall event = events_.pop();
         kernel.run(event.call);
         moved_ = true;
-      } else if (arrivals_ != nullptr && due <= now) {
+      } else if (arrives) {
         kernel.now = due;
         ++kernel.counts.arrived;
         keeping_up.arrived(pace.clock_duration(now - due));

@@ -428,36 +428,43 @@ inline RowResult read_row(const WireStream& stream, const std::uint8_t* payload,
   return result;
 }
 
-/// What came of a frame of tuples.
-struct RowsRead {
-  bool good;
-  /// Tuples with a text for which there is no room.
-  std::uint32_t unfit;
-};
-
-/// Calls `take(row, sent)` for the tuples of a payload. They are looked through before the first is
-/// taken, so a frame that is wrong at its end gives none. `row` is room for one.
-template <class Take>
-RowsRead read_rows(const WireStream& stream, const std::uint8_t* payload, std::size_t length,
-                   void* row, Take&& take) {
-  if (length < COUNT_BYTES) return {false, 0};
-  const std::size_t count = static_cast<std::size_t>(big_endian(payload, COUNT_BYTES));
-  SentRow sent;
-  std::size_t at = COUNT_BYTES;
-  for (std::size_t place = 0; place < count; ++place) {
-    if (read_row(stream, payload, length, at, row, sent) == RowResult::BAD) return {false, 0};
-  }
-  if (at != length) return {false, 0};
-  std::uint32_t unfit = 0;
-  at = COUNT_BYTES;
-  for (std::size_t place = 0; place < count; ++place) {
-    if (read_row(stream, payload, length, at, row, sent) == RowResult::ROW) {
-      take(static_cast<const void*>(row), sent);
-    } else {
-      ++unfit;
+/// The tuples of a frame, one after the other. They are looked through before the first is taken, so
+/// a frame that is wrong at its end gives none.
+class RowsCursor {
+ public:
+  /// False when the payload is not tuples of this stream, to the last byte. `row` is room for one.
+  bool begin(const WireStream& stream, const std::uint8_t* payload, std::size_t length, void* row) {
+    stream_ = &stream;
+    payload_ = payload;
+    length_ = length;
+    left_ = 0;
+    if (length < COUNT_BYTES) return false;
+    const std::size_t count = static_cast<std::size_t>(big_endian(payload, COUNT_BYTES));
+    at_ = COUNT_BYTES;
+    SentRow sent;
+    for (std::size_t place = 0; place < count; ++place) {
+      if (read_row(stream, payload, length, at_, row, sent) == RowResult::BAD) return false;
     }
+    if (at_ != length) return false;
+    at_ = COUNT_BYTES;
+    left_ = count;
+    return true;
   }
-  return {true, unfit};
-}
+
+  bool more() const { return left_ > 0; }
+
+  /// The next one; false when there is no room for one of its texts.
+  bool next(void* row, SentRow& sent) {
+    --left_;
+    return read_row(*stream_, payload_, length_, at_, row, sent) == RowResult::ROW;
+  }
+
+ private:
+  const WireStream* stream_ = nullptr;
+  const std::uint8_t* payload_ = nullptr;
+  std::size_t length_ = 0;
+  std::size_t at_ = 0;
+  std::size_t left_ = 0;
+};
 
 }  // namespace headway
