@@ -21,6 +21,9 @@ from headway.engine.nodes.peers import PeerTiming
 from headway.errors import FileError, HeadwayError, NodeFailed, Problem
 from headway.model.quantities import DURATION_FORM, MILLISECOND, parse_duration
 
+HARD_MISSED = 3
+"""exit code of a node that finished and missed a hard deadline"""
+
 
 def main(slice_text: str, executable: Path, arguments: Sequence[str] | None = None) -> int:
     """Runs the node that the slice describes; 0 when all went well, 1 when the node failed, 2 for
