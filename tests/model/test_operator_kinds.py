@@ -59,12 +59,12 @@ def test_every_kind_has_its_class() -> None:
 
 
 def test_a_kind_that_an_engine_leaves_out_is_found() -> None:
-    engines = {**ENGINES, "native": KnownEngine("native")}
+    engines = {**ENGINES, "abacus": KnownEngine("abacus")}
     assert list(table_problems(BUILT_IN[:2], engines)) == [
-        "native neither runs 'filter' nor declares a gap",
-        "native neither runs 'map' nor declares a gap",
+        "abacus neither runs 'filter' nor declares a gap",
+        "abacus neither runs 'map' nor declares a gap",
     ]
-    with_gap = replace(BUILT_IN[0], engines={**BUILT_IN[0].engines, "native": Gap("not yet")})
+    with_gap = replace(BUILT_IN[0], engines={**BUILT_IN[0].engines, "abacus": Gap("not yet")})
     assert list(table_problems([with_gap], engines)) == []
 
 
@@ -76,7 +76,7 @@ def test_a_kind_that_an_engine_leaves_out_is_found() -> None:
         ({"infer": "thin.files"}, "'thin' names 'thin.files': write 'package.module:name'"),
         (
             {"engines": {VEHICLE: "a:b", "moon": "a:b"}},
-            "'thin' names an engine 'moon'; there are vehicle, spark batch, spark stream",
+            "'thin' names an engine 'moon'; there are vehicle, spark batch, spark stream, native",
         ),
         (
             {"engines": {VEHICLE: Hosted("?")}},
@@ -118,11 +118,11 @@ def test_a_kind_of_another_package_takes_part(
     assert implementation(thin, VEHICLE) is resolve("tests.outside.thin_behaviour:ThinOperator")
     assert is_hosted(thin, SPARK_BATCH)
     assert is_hosted(thin, SPARK_STREAM)
-    assert isinstance(KIND.on("native"), Gap), "what it cannot know of, it cannot run on"
+    assert isinstance(KIND.on("abacus"), Gap), "what it cannot know of, it cannot run on"
     assert list(gap_problems([thin], SPARK_BATCH)) == []
-    assert [str(problem) for problem in gap_problems([thin], "native")] == [
-        "operators.t: an operator of kind 'thin' is not supported on the engine 'native': 'thin' "
-        "says nothing of native; run the query on another engine, or write it with other operators"
+    assert [str(problem) for problem in gap_problems([thin], "abacus")] == [
+        "operators.t: an operator of kind 'thin' is not supported on the engine 'abacus': 'thin' "
+        "says nothing of abacus; run the query on another engine, or write it with other operators"
     ]
 
 
@@ -132,7 +132,7 @@ def test_what_an_engine_has_not_is_refused_by_name() -> None:
     with pytest.raises(KeyError):
         KINDS[thin.kind]
     with pytest.raises(UnsupportedError, match=r"operators\.f: .*'filter' is not supported on"):
-        implementation(FILTER, "native")
+        implementation(FILTER, "abacus")
 
 
 def test_a_gap_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ def same(ours: Any, theirs: Any, ulps: int) -> bool:
         return math.isnan(ours) and math.isnan(theirs)
     if ours == theirs:
         return math.copysign(1.0, ours) == math.copysign(1.0, theirs)
-    return abs(ours - theirs) <= ulps * max(math.ulp(ours), math.ulp(theirs))
+    return bool(abs(ours - theirs) <= ulps * max(math.ulp(ours), math.ulp(theirs)))
 
 
 def disagreements(

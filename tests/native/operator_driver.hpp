@@ -54,7 +54,8 @@ class Log final : public headway::OperatorOutput {
     put(reason);
     put(detail);
     put(port);
-    write(row, in_bytes[port]);
+    // Without a port it is a result that its stream cannot hold.
+    write(row, port == headway::NO_PORT ? out_bytes : in_bytes[port]);
   }
   void start_timer(Nanoseconds at, std::int64_t token) override {
     put('t');

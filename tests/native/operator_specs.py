@@ -8,9 +8,7 @@ from headway.model.schema import Schema, schema
 
 LEFT = schema(id="double", name="string(6)", x="int")
 RIGHT = schema(key="double", called="string(6)", y="int")
-PAIRS = schema(
-    id="double", name="string(6)", x="int", key="double", called="string(6)", y="int"
-)
+PAIRS = schema(id="double", name="string(6)", x="int", key="double", called="string(6)", y="int")
 ROWS = schema(id="double", name="string(6)", v="double")
 MEANS = schema(id="double", name="string(6)", n="bigint", total="double", start="timestamp")
 

@@ -5,13 +5,20 @@ ones find it in ziglang's own cache."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.invoke import headway
+from tests.engine.nodes.study import study_plan
 from tests.native.needed import needs_zig
+from tests.native.small_source import small_source
 
+from headway.model.codec import plan_to_json
+from headway.native import native_build
 from headway.native.program_size import program_size
 from headway.native.toolchain import Compiled, Target, compile_program, find_toolchain
 
@@ -84,3 +91,31 @@ def test_it_computes_the_same_as_python(program: tuple[Target, Compiled]) -> Non
     told, whole = done.stdout.split()
     assert float.fromhex(told) == a
     assert int(whole) == (1 << 40) + int(a * 1000)
+
+
+@needs_zig
+@pytest.mark.parametrize("target", ARM)
+def test_a_node_is_built_by_headway_and_by_its_own_script(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native_build, "node_sources", small_source)
+    plan = tmp_path / "plan.json"
+    plan.write_text(plan_to_json(study_plan()), encoding="utf-8")
+    out = tmp_path / "out"
+    done = headway("build", plan, "--out", out, "--target", f"rear={target}")
+    assert (done.code, done.err) == (0, "")
+    assert "compiled by ziglang" in done.out
+    (rear,) = [line.split() for line in done.out.splitlines() if line.split()[1:2] == [target]]
+    assert rear[4] == "unknown"  # the stack
+    program = out / "rear" / "bin" / "rear"
+    by_headway = program.read_bytes()
+    program.unlink()
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {name: text for name, text in os.environ.items() if name != "CXX"}
+    subprocess.run([out / "rear" / "build.sh"], env={**environment, "PATH": path}, check=True)
+    assert program.read_bytes() == by_headway
+    emulator = shutil.which(target.emulator or "")
+    if emulator is None:
+        pytest.skip(f"programs for {target} were built; without qemu-user they are not run")
+    told = subprocess.run([emulator, program], capture_output=True, text=True, check=True).stdout
+    assert told == "node rear s-edf\n"

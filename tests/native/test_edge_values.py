@@ -6,7 +6,7 @@ import itertools
 import math
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -184,7 +184,7 @@ def test_edges(tmp_path: Path, sanitized: bool) -> None:
 
 def _rows() -> Iterator[Row]:
     """Each pair of edges of each type at least once."""
-    pairs = {
+    pairs: dict[tuple[str, str], Sequence[object]] = {
         ("d", "e"): DOUBLES,
         ("f", "g"): SINGLES,
         ("i", "j"): INTS,
@@ -210,6 +210,9 @@ def test_rounding_to_any_number_of_digits(tmp_path: Path) -> None:
         half = float(f"{whole}5e{rng.randint(-22, 20)}")
         values += [half, -math.nextafter(half, 0.0), math.nextafter(half, math.inf)]
         values.append(rng.uniform(-1.0, 1.0) * 10.0 ** rng.randint(-20, 25))
+        # as many digits as a double shows, and powers of two, below which numbers lie closer
+        many = float(f"{rng.randrange(10**14, 10**17)}e{rng.randint(-22, 18)}")
+        values += [many, math.nextafter(many, 0.0), 2.0 ** rng.randint(-70, 120)]
     asked = questions([f"round(d, {digits})" for digits in range(-18, 19)], COLUMNS)
     assert_same(asked, [row(d=value) for value in values], COLUMNS, tmp_path)
 

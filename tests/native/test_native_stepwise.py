@@ -18,26 +18,26 @@ from headway.errors import DataError
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Filter, Input, Join, Operator
 from headway.model.plan import Plan
-from headway.model.quantities import MILLISECOND, Rate
+from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Decide, LoadShedder, Output, Query, Source
 from headway.model.schema import schema
 from headway.native import native_stepwise
 from headway.native.native_stepwise import NativeStepwise
 
 pytestmark = needs_compiler
+COST = Cost(MICROSECOND)
 COLUMNS = schema(v="double", k="int", name="string(6)")
 
 
 def windows_plan() -> Plan:
     """A join and an aggregate over two sources, one of which sheds at the end of its windows."""
-    shedder = LoadShedder(
-        value=Sql("v"), at_most=3, per=20 * MILLISECOND, decide=Decide.WINDOW_END
-    )
+    shedder = LoadShedder(value=Sql("v"), at_most=3, per=20 * MILLISECOND, decide=Decide.WINDOW_END)
     steps: tuple[Operator, ...] = (
-        Filter(name="some", inputs=(Input("input", "left"),), where=Sql("v > 0.1")),
+        Filter(name="some", inputs=(Input("input", "near"),), where=Sql("v > 0.1"), cost=COST),
         Join(
             name="pairs",
-            inputs=(Input("a", "some"), Input("b", "right")),
+            inputs=(Input("a", "some"), Input("b", "far")),
+            cost=COST,
             within=5 * MILLISECOND,
             keys=(("k", "k"),),
             columns=(Column("sum", Sql("a.v + b.v")), Column("name", Sql("a.name"))),
@@ -45,17 +45,20 @@ def windows_plan() -> Plan:
         Aggregate(
             name="means",
             inputs=(Input("input", "pairs"),),
+            cost=COST,
             window=10 * MILLISECOND,
             every=10 * MILLISECOND,
-            keys=("name",),
+            by=("name",),
             columns=(Column("mean", Sql("avg(sum)")), Column("count", Sql("count(*)"))),
         ),
     )
     query = Query(
         name="windows",
         sources=(
-            Source(name="left", schema=COLUMNS, rate=Rate(1, MILLISECOND), lateness=2 * MILLISECOND),
-            Source(name="right", schema=COLUMNS, rate=Rate(1, MILLISECOND), shedder=shedder),
+            Source(
+                name="near", schema=COLUMNS, rate=Rate(1, MILLISECOND), lateness=2 * MILLISECOND
+            ),
+            Source(name="far", schema=COLUMNS, rate=Rate(1, MILLISECOND), shedder=shedder),
         ),
         steps=steps,
         outputs=(
@@ -78,7 +81,7 @@ def arrivals(seed: int, count: int = 120) -> list[Arrival]:
         )
         if draw.random() < 0.04:
             row = (*row[:3], "much too long")
-        found.append(Arrival(i * MILLISECOND, draw.choice(["left", "right"]), row))
+        found.append(Arrival(i * MILLISECOND, draw.choice(["near", "far"]), row))
     return found
 
 
@@ -110,7 +113,9 @@ def test_all_at_once(plan: Plan, native: NativeStepwise, seed: int) -> None:
     native.finish()
     results, dropped = wanted(plan, given)
     assert len(results) > 20
-    assert {"REJECTED", "SHED", "LATE"} <= {one.split("DropKind.")[1].split(":")[0] for one in dropped}
+    assert {"REJECTED", "SHED", "LATE"} <= {
+        one.split("DropKind.")[1].split(":")[0] for one in dropped
+    }
     assert [repr(one) for one in native.take_results()] == results
     assert [repr(one) for one in native.take_dropped()] == dropped
     assert native.take_results() == []
@@ -149,7 +154,7 @@ def test_time_and_timers(plan: Plan, native: NativeStepwise) -> None:
     assert native.now == python.now == -NEVER
     assert native.next_timer == python.next_timer == NEVER
     for runs in (python, native):
-        runs.take(3 * MILLISECOND, "right", (3000, 1.0, 1, "x"))
+        runs.take(3 * MILLISECOND, "far", (3000, 1.0, 1, "x"))
     assert native.next_timer == python.next_timer == 20 * MILLISECOND
     for runs in (python, native):
         runs.run_until(20 * MILLISECOND)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.compiled import behaving
 from tests.engine.operators.build import one_input, sql_columns
-from tests.native.operator_driver import GROWS, SANITIZED, Twins, built
+from tests.native.cpp_compiler import SANITIZED
+from tests.native.operator_driver import GROWS, Twins, built
 from tests.native.operator_specs import (
     LEFT,
     MEANS,

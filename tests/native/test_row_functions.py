@@ -31,7 +31,7 @@ from headway.expressions.check import check
 from headway.expressions.rows import compile_condition, compile_values
 from headway.expressions.scope import Scope
 from headway.model.expression import PythonCall, Sql
-from headway.model.expression_tree import Node, Typed
+from headway.model.expression_tree import DEEPEST_TREE, Compare, Logic, Node, Typed
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema, schema
 from headway.native.cpp_aggregates import (
     aggregate_functions,
@@ -157,6 +157,17 @@ def test_lines_are_folded() -> None:
     assert max(len(line) for line in written.text.split("\n")) <= WIDTH
 
 
+def test_the_text_grows_no_faster_than_the_expression() -> None:
+    """What is needed twice has a name: nothing is written out again and again."""
+    scope = Scope.row(COLUMNS)
+    nested, truth, test = tree("b", scope), tree("c", scope), tree("i > 3", scope)
+    levels = DEEPEST_TREE // 2 - 1
+    for _ in range(levels):
+        nested = Compare("=", Logic("AND", nested, truth), test)
+    written = filter_function("deep", nested, row_struct("Row", COLUMNS))
+    assert len(written.text) < levels * 500
+
+
 def test_a_python_function_is_refused_by_name() -> None:
     call = check(PythonCall("math:sqrt", ("v",), DataType.DOUBLE), Scope.row(SPEED)).tree
     with pytest.raises(UnsupportedError) as refused:
@@ -208,8 +219,8 @@ def test_a_join_of_rows_of_which_one_may_be_missing(tmp_path: Path) -> None:
     typed = {name: check(Sql(text), scope) for name, text in texts.items()}
     columns = [(name, one.tree) for name, one in typed.items()]
     ports = (PortRow("out", row_struct("Left", left)), PortRow("class", row_struct("Right", right)))
-    structs = {one.port: one.struct for one in ports}
-    out = out_struct("Pair", columns, column_lengths(columns, {**structs}))
+    structs: dict[str | None, RowStruct] = {one.port: one.struct for one in ports}
+    out = out_struct("Pair", columns, column_lengths(columns, structs))
     where = check(Sql("out.x > class.x OR out.timestamp < class.timestamp"), scope)
     parts = [
         join_function("pair", columns, *ports, out),

@@ -168,6 +168,14 @@ def test_for_arm_programs_are_static_and_for_this_machine_not_tied_to_its_proces
     assert flags(Target.NATIVE)[0] == "-mcpu=baseline"
 
 
+def test_zig_compiles_its_libraries_for_one_set_of_flags_only() -> None:
+    zig = Toolchain(("zig", "c++"), "ziglang 1", Target.ARMV7, Family.ZIG)
+    release, debug = (
+        flags_of(zig, kind=Kind.EXECUTABLE, mode=mode) for mode in (Mode.RELEASE, Mode.DEBUG)
+    )
+    assert release == debug
+
+
 def test_zig_has_no_sanitizers_and_says_so() -> None:
     zig = Toolchain(("zig", "c++"), "ziglang 1", Target.NATIVE, Family.ZIG)
     with pytest.raises(EnvironmentMissing, match=r"ziglang 1 has no sanitizers: build with gcc"):

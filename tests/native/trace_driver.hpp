@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "headway/reservations.hpp"
 #include "headway/virtual_time.hpp"
 
 namespace driver {
@@ -89,16 +88,12 @@ inline void run(const headway::Program& program, std::size_t operator_bytes, con
   if (file == nullptr) std::abort();
   Teller teller(program, file);
   headway::VirtualTime time(program, teller);
-  headway::Reservations<headway::VirtualTime> reservations(time.kernel);
-  std::size_t bytes = headway::kernel_bytes(program) + operator_bytes;
-  const bool reserves = program.reservations != nullptr;
-  if (reserves) bytes += headway::Reservations<headway::VirtualTime>::bytes(program);
+  const std::size_t bytes = headway::kernel_bytes(program) + operator_bytes;
   void* const memory = std::malloc(bytes);
   if (memory == nullptr) std::abort();
   headway::Arena arena(static_cast<std::byte*>(memory), bytes);
   for (headway::Operator* const one : program.stateful) one->open(arena);
-  time.open(arena, reserves ? &reservations : nullptr);
-  if (reserves) reservations.open(arena);
+  time.open(arena);
   std::fprintf(file, "left|%zu\n", arena.left());
   ArrivalFile file_of_arrivals(program, arrivals);
   time.run(file_of_arrivals);

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from tests.engine.support import run
 from tests.native.needed import host
 from tests.native.row_layouts import layout_of
@@ -18,7 +19,8 @@ from headway.engine.jobs import Arrival
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.results import RunResult
 from headway.model.plan import Plan
-from headway.native.arrow_rows import rows_of_tuples
+from headway.model.schema import Schema
+from headway.native.arrow_rows import RowLayout, rows_of_tuples, tuples_of_rows
 from headway.native.cpp_program import write_program
 from headway.native.program_layout import vehicle_layout
 from headway.native.toolchain import Mode, compile_program
@@ -70,16 +72,22 @@ def _told(value: object) -> str:
 
 
 def _outputs(case: Case, result: RunResult) -> list[str]:
-    """Rows as the bytes of their structs."""
-    schemas = dict(case.plan.schemas)
-    streams = {output.name: output.stream for output in case.plan.query.outputs}
+    layouts = _layouts(case)
     lines = []
-    for name, record in result.outputs.items():
-        schema = schemas[streams[name]]
-        rows = rows_of_tuples(record.rows, schema, layout_of(schema))
+    for name, record in sorted(result.outputs.items()):
+        schema, layout = layouts[name]
+        # There and back: values as the columns hold them.
+        rows = tuples_of_rows(rows_of_tuples(record.rows, schema, layout), layout)
         pairs = zip(rows, record.completed, strict=True)
-        lines += [f"output|{name}|{completed}|{row.tobytes().hex()}" for row, completed in pairs]
+        lines += [f"output|{name}|{completed}|{row!r}" for row, completed in pairs]
     return lines
+
+
+def _layouts(case: Case) -> dict[str, tuple[Schema, RowLayout]]:
+    """By output."""
+    schemas = dict(case.plan.schemas)
+    found = {output.name: schemas[output.stream] for output in case.plan.query.outputs}
+    return {name: (schema, layout_of(schema)) for name, schema in found.items()}
 
 
 def _dropped(result: RunResult) -> list[str]:
@@ -175,21 +183,24 @@ def native_lines(
     )
     assert done.returncode == 0, done.stderr
     return [
-        _in_order((folder / f"plan_{number}" / "told").read_text().splitlines())
-        for number in range(len(cases))
+        _in_order(case, (folder / f"plan_{number}" / "told").read_text().splitlines())
+        for number, case in enumerate(cases)
     ]
 
 
-def _in_order(lines: Sequence[str]) -> list[str]:
+def _in_order(case: Case, lines: Sequence[str]) -> list[str]:
     """As :func:`python_lines` has them: the events, the outputs one after the other, the drops, the
     counts (an operator of several trains once)."""
     events = [line for line in lines if line.startswith("event|")]
     drops = [line for line in lines if line.startswith("drop|")]
+    layouts = _layouts(case)
     by_output: dict[str, list[str]] = {}
     for line in lines:
         if line.startswith("output|"):
-            _, name, completed, _, row = line.split("|")
-            by_output.setdefault(name, []).append(f"output|{name}|{completed}|{row}")
+            _, name, completed, _, bytes_ = line.split("|")
+            layout = layouts[name][1]
+            (row,) = tuples_of_rows(np.frombuffer(bytes.fromhex(bytes_), layout.dtype), layout)
+            by_output.setdefault(name, []).append(f"output|{name}|{completed}|{row!r}")
     counts = [line for line in lines if line.startswith(("counts|", "beyond|"))]
     ran: dict[str, tuple[int, int]] = {}
     for line in lines:
@@ -199,7 +210,7 @@ def _in_order(lines: Sequence[str]) -> list[str]:
             ran[name] = (before[0] + int(consumed), before[1] + int(produced))
     return [
         *events,
-        *(line for name in by_output for line in by_output[name]),
+        *(line for name in sorted(by_output) for line in by_output[name]),
         *drops,
         *counts,
         *(f"ran|{name}|{ran[name][0]}|{ran[name][1]}" for name in sorted(ran)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from headway.errors import Problem
-from headway.model.operator_kinds import VEHICLE, OperatorKind
+from headway.model.operator_kinds import NATIVE, VEHICLE, OperatorKind
 from headway.model.operators import OperatorBase, Traits
 
 
@@ -29,6 +29,9 @@ KIND = OperatorKind(
     model="tests.outside.thin_kind:Thin",
     forms=("tests.outside.thin_files:ThinForm",),
     infer="tests.outside.thin_files:infer_thin",
-    engines={VEHICLE: "tests.outside.thin_behaviour:ThinOperator"},
+    engines={
+        VEHICLE: "tests.outside.thin_behaviour:ThinOperator",
+        NATIVE: "tests.outside.thin_native:write_thin",
+    },
     cases="tests.outside.thin_cases:CASES",
 )

@@ -37,6 +37,8 @@ class ExitCode(IntEnum):
     """An error in Headway itself (EX_SOFTWARE of sysexits.h); no input may lead here."""
     INTERRUPTED = 130
     """Ctrl-C, as shells count it."""
+    TERMINATED = 143
+    """SIGTERM, where it was taken notice of: as shells count it."""
     NO_READER = 141
     """Whoever read the output has gone, as shells count it (``headway … | head``)."""
 

@@ -1,4 +1,4 @@
-"""The Python code that a query names: it runs with the rights of whoever runs the query.
+"""The code that a query names, in Python or C++: it runs with the rights of whoever runs the query.
 
 Everything else in a query is data. Who got one from a stranger can refuse what is code, before
 anything of it is imported.
@@ -20,7 +20,7 @@ OWN = ("headway.fusion.",)
 
 
 def refuse_python(query: Query) -> None:
-    """QueryError with every place where the query, or a component, names Python code."""
+    """QueryError with every place where the query, or a component, names code."""
     if problems := list(_problems(query)):
         raise QueryError(problems)
 
@@ -36,22 +36,26 @@ def _problems(query: Query) -> Iterator[Problem]:
 
 
 def _named(at: str, part: object) -> Iterator[Problem]:
-    named = dict.fromkeys(name for one in _values(part) if (name := _code(one)))
-    for name in named:
+    named = dict.fromkeys(found for one in _values(part) for found in _code(one))
+    for language, name in named:
         yield Problem(
-            "the query names Python code",
+            f"the query names {language} code",
             at=at,
             got=name,
             want="read that code, and leave out --no-python if you trust it",
         )
 
 
-def _code(value: object) -> str:
-    """What a value of the model imports; nothing if it does not."""
+def _code(value: object) -> Iterator[tuple[str, str]]:
+    """What a value of the model imports or compiles, and the language it is in."""
     if isinstance(value, PythonCall | PythonValue):
-        return value.function
-    named = getattr(value, "implementation", "")
-    return named if isinstance(named, str) and not named.startswith(OWN) else ""
+        yield "Python", value.function
+    named = getattr(value, "implementation", None)
+    if isinstance(named, str) and not named.startswith(OWN):
+        yield "Python", named
+    native = getattr(value, "native", None)
+    if isinstance(native, str):
+        yield "C++", native
 
 
 def _values(value: Any) -> Iterator[object]:

@@ -21,7 +21,7 @@ from headway.expressions.verify import verify
 from headway.model.expression import Column, Expression
 from headway.model.expression_tree import ColumnRef, Literal, Typed
 from headway.model.graph import graph_of
-from headway.model.names import NAME, NAME_FORM
+from headway.model.names import NAME, NAME_FORM, NATIVE_RULE
 from headway.model.operator_kinds import kind_of, part
 from headway.model.operators import (
     Aggregate,
@@ -303,7 +303,19 @@ def infer_fusion(operator: Fusion, inputs: Mapping[str, Schema]) -> Inferred:
 
 
 def _class_problems(operator: UserDefined | Fusion) -> Iterator[Problem]:
-    if not _IMPLEMENTATION.fullmatch(operator.implementation):
+    if operator.implementation is None and operator.native is None:
+        yield Problem(
+            "it has no class",
+            at="implementation",
+            want="name one in Python, or one in C++ with 'native'",
+        )
+    if operator.native is not None and not NATIVE_RULE.accepts(operator.native):
+        yield Problem(
+            NATIVE_RULE.what, at="native", got=repr(operator.native), want=NATIVE_RULE.want
+        )
+    if operator.implementation is not None and not _IMPLEMENTATION.fullmatch(
+        operator.implementation
+    ):
         yield Problem(
             "not the place of a class",
             at="implementation",

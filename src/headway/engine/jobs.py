@@ -121,5 +121,24 @@ class ReadyJob(NamedTuple):
     """of a job that has begun"""
 
 
+def tuples_of(job: ReadyJob) -> int:
+    """How many tuples the job is about."""
+    return job.work.items if isinstance(job.work, GatheredBatch) else 1
+
+
 make_job = tuple.__new__
 """makes a ReadyJob from a tuple of all fields, without its slower constructor: the hot path"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What a run that was interrupted did not finish."""
+
+    waiting: int
+    """tuples whose jobs were ready or had begun, once for each unit they waited at"""
+    gathered: int
+    """tuples that were being gathered, or that a shedder held"""
+    groups: int
+    """groups of windows that were still open"""
+    fed: int
+    """tuples of live sources that were not taken in"""

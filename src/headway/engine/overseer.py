@@ -8,7 +8,7 @@ this protocol, by one set of rules for virtual and for wall-clock time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from headway.engine.jobs import ReadyJob
@@ -44,7 +44,10 @@ class Overseer(Gatekeeper, Protocol):
         the same in virtual time, a measured one where time passes by itself."""
 
     def ended(self, job: ReadyJob) -> None:
-        """The job is done."""
+        """The job is done, or was shed."""
+
+    def not_yet(self) -> Iterable[ReadyJob]:
+        """The jobs that it keeps back."""
 
 
 class OverseenTime(Protocol):

@@ -250,12 +250,13 @@ def _unit(
     if head.gathering is not None:
         custom = stateful[head.name]
         cost = cost_of(head, node)
-        unit.custom = custom if isinstance(custom, CustomOperator) else None
+        if isinstance(custom, CustomOperator):
+            unit.custom = custom
+            unit.by_items = cost.between_items and custom.by_items
         unit.gathering = Gathering([p.port for p in head.inputs], head.gathering)
         unit.base_cost = cost.of(0, node.speed)
         unit.item_cost = cost.of(1, node.speed) - cost.of(0, node.speed)
         unit.between_items = cost.between_items
-        unit.by_items = cost.between_items and custom.by_items
         unit.free = unit.declares_nothing
         unit.whole = None
     return unit

@@ -25,9 +25,9 @@ job that made its tuple, and is charged to it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from headway.engine.jobs import GatheredBatch, ReadyJob, Stepping
+from headway.engine.jobs import ReadyJob, Stepping, tuples_of
 from headway.engine.operators.operator_base import DropKind, Dropped
 from headway.engine.overseer import OverseenTime
 from headway.engine.program import Unit
@@ -138,13 +138,23 @@ class Reservations:
     """Oversees a run under a policy that reserves: polices its sources, admits its jobs and looks
     at their budgets. Every job is admitted, so none takes the fast path."""
 
-    def __init__(self, paths: ReservedPaths, time: OverseenTime, policy: ReservationPolicy) -> None:
+    def __init__(
+        self,
+        paths: ReservedPaths,
+        time: OverseenTime,
+        policy: ReservationPolicy,
+        *,
+        most_held_back: int | None = None,
+    ) -> None:
+        """``most_held_back`` jobs may wait for others of their task (CBS); a soft one that comes
+        then is turned away."""
         self._time, self._kernel = time, time.kernel
         self.books, self._paths = Books(paths, policy), paths
         self.admitted: dict[int, PathJob] = {}
         """number of a queued or begun train -> its job; those not in it reserve nothing"""
         self.held_back: dict[int, list[ReadyJob]] = {}
         """job number -> its trains, while it waits for another job of its task"""
+        self._most_held_back = most_held_back
         self._at_work: PathJob | None = None
         """whose operator ends now"""
         self._source_numbers = {name: i for i, name in enumerate(paths.sources)}
@@ -202,27 +212,33 @@ class Reservations:
     # ---------------------------------------------------------------- admission
 
     def admit(self, job: ReadyJob) -> ReadyJob | None:
+        """A tuple belongs to the job of the train that made it, if both are on one path; else it
+        is a new job, if that is admitted."""
         source, cause = self._source_of(job.root), self._at_work
         place = self._paths.place(job.unit.name, source)
-        if place is None and cause is None:
-            return job._replace(key=(0, job.key))
         if cause is not None and (place is None or cause.place == place):
-            cause.pending += 1  # still the same job
-            found: PathJob | None = cause
-        else:
-            assert place is not None
-            items = job.work.items if isinstance(job.work, GatheredBatch) else 1
-            found = self.books.release(
-                job.unit, job.port, source, place, job.key, self._kernel.now, items
-            )
+            cause.pending += 1
+            return self._in_turn(cause, job)
+        if place is None:
+            return job._replace(key=(0, job.key))
+        most = self._most_held_back
+        if most is not None and len(self.held_back) >= most and not place.hard:
+            self._kernel.lose(job, f"{most:,} jobs wait for others of their task")
+            return None
+        found = self.books.release(
+            job.unit, job.port, source, place, job.key, self._kernel.now, tuples_of(job)
+        )
         if found is None:
-            assert place is not None
             self._reject(job, place)
             return None
-        if found.due == WAITING:
-            self.held_back.setdefault(found.number, []).append(job)
+        return self._in_turn(found, job)
+
+    def _in_turn(self, job: PathJob, train: ReadyJob) -> ReadyJob | None:
+        """The train, unless its job waits for another of its task."""
+        if job.due == WAITING:
+            self.held_back.setdefault(job.number, []).append(train)
             return None
-        return self._admitted(found, job)
+        return self._admitted(job, train)
 
     def _admitted(self, job: PathJob, train: ReadyJob) -> ReadyJob:
         self.admitted[train.number] = job
@@ -271,3 +287,7 @@ class Reservations:
             for train in self.held_back.pop(following.number, []):
                 numbered = train._replace(number=self._kernel.number + 1)
                 self._time.queue(self._admitted(following, numbered))
+
+    def not_yet(self) -> Iterator[ReadyJob]:
+        for trains in self.held_back.values():
+            yield from trains

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from headway.engine.declared_limits import Beyond, added_up
+from headway.engine.jobs import Lost
 from headway.engine.operators.operator_base import DropKind, Dropped
 from headway.engine.trace import Trace
 from headway.model.quantities import MICROSECOND
@@ -229,6 +230,8 @@ class RunResult:
     side: SideOutput
     trace: Trace
     kernel: KernelCounts
+    lost: Lost | None = None
+    """of a run that was interrupted"""
 
     def summary(self) -> RunSummary:
         kernel = self.kernel

@@ -30,6 +30,7 @@ from headway.engine.reservations import Reservations
 from headway.engine.reserved_paths import ReservedPaths
 from headway.engine.results import OutputRecord, OutputTuple, RunResult, SideOutput, records_of
 from headway.engine.trace import Trace
+from headway.engine.waiting_room import waiting_room
 from headway.engine.wall_time import WallTime, apart
 from headway.errors import InputError, UnsupportedError
 from headway.model.plan import Plan
@@ -186,7 +187,9 @@ class WallEngine:
 
     ``live`` sources are fed with :meth:`feed` from any thread until they are closed. An arrival
     taken in later than ``tolerance``, or a queue longer than ``backlog``, is a warning in the log,
-    an event in the trace, a count in :attr:`keeping_up` and a call of ``on_behind``.
+    an event in the trace, a count in :attr:`keeping_up` and a call of ``on_behind``. At most
+    ``most_waiting`` jobs wait; beyond that the least worth are shed
+    (:mod:`headway.engine.waiting_room`, also for the default).
     """
 
     plan: Plan
@@ -197,6 +200,7 @@ class WallEngine:
     live: frozenset[str] = frozenset()
     tolerance: int = 10 * MILLISECOND
     backlog: int = 1000
+    most_waiting: int | None = None
     on_behind: Callable[[Behind], None] | None = None
     keep_trace: bool = True
     keep_outputs: bool = True
@@ -208,11 +212,14 @@ class WallEngine:
         chosen = engine_policy_named(self.policy) if isinstance(self.policy, str) else self.policy
         self._policy = chosen
         self._program = build_program(self.plan, chosen, apart=apart(self.plan))
+        tasks = [unit.task for unit in self._program.units]
+        self._room = waiting_room(self.plan, tasks, self.most_waiting)
         self._paths: ReservedPaths | None = None
         if isinstance(chosen, ReservationPolicy) and chosen.guarded:
             self._paths = PathTasks(self.plan, self._program).tables()
             check_one_processor(self._paths, chosen)
         self._time: WallTime | None = None
+        self._interrupted = False
         self._started = threading.Event()
         self.keeping_up = KeepingUp(
             tolerance=self.tolerance, backlog=self.backlog, on_behind=self.on_behind
@@ -241,18 +248,28 @@ class WallEngine:
             on_drop=side.take,
             trace=trace,
             keeping_up=self.keeping_up,
+            room=self._room,
             live=self.live,
         )
         if self._paths is not None:
             assert isinstance(self._policy, ReservationPolicy)
-            Reservations(self._paths, run, self._policy)
+            Reservations(self._paths, run, self._policy, most_held_back=self._room.most)
         self._time = run
+        if self._interrupted:
+            run.interrupt()
         self._started.set()
         try:
-            run.run(rest)
+            lost = run.run(rest)
         finally:
             self.applications.close()
-        return RunResult(outputs, side, trace, run.kernel)
+        return RunResult(outputs, side, trace, run.kernel, lost)
+
+    def interrupt(self) -> None:
+        """Ends the run at the next border of an operator, from any thread or from the handler of a
+        signal: :meth:`run` returns what is complete, and its result tells what was lost."""
+        self._interrupted = True
+        if self._time is not None:
+            self._time.interrupt()
 
     def _sink(self, record: OutputRecord) -> Sink:
         name, deadline, publish = record.name, record.relative_deadline, self.applications.publish

@@ -23,13 +23,14 @@ from heapq import heapify, heappop, heappush
 from typing import Any, Protocol
 
 from headway.engine.clock import KeepingUp, PacedClock
-from headway.engine.jobs import NEVER, Arrival, ReadyJob, Stepping, TimedCall
+from headway.engine.jobs import NEVER, Arrival, Lost, ReadyJob, Stepping, TimedCall, tuples_of
 from headway.engine.kernel import Kernel, Outlet, Sink
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.overseer import Overseer, put_over
 from headway.engine.program import RunProgram
 from headway.engine.reranking import Reranking
 from headway.engine.trace import EventKind, Trace
+from headway.engine.waiting_room import WaitingRoom
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
@@ -50,6 +51,10 @@ def apart(plan: Plan) -> frozenset[str]:
         for operator in plan.query.operators
         if operator.cost is not None and operator.cost.of(1, Fraction(1)) >= WORTH_A_BOUNDARY
     )
+
+
+class _Woken(Exception):
+    """The handler of a signal has something to do for a run that waits."""
 
 
 class Outside(Protocol):
@@ -86,8 +91,8 @@ class OneProcess:
 
 
 class WallTime:
-    """Runs a program as time passes. ``live`` sources are fed from outside, until they are closed;
-    the others are replayed from the arrivals given to :meth:`run`."""
+    """Runs a program as time passes; jobs wait in ``room``. ``live`` sources are fed from outside,
+    until they are closed; the others are replayed from the arrivals given to :meth:`run`."""
 
     def __init__(
         self,
@@ -100,6 +105,7 @@ class WallTime:
         on_drop: Callable[[Dropped, int], None],
         trace: Trace,
         keeping_up: KeepingUp,
+        room: WaitingRoom,
         live: frozenset[str] = frozenset(),
         outside: Callable[[WallTime], Outside] | None = None,
     ) -> None:
@@ -120,6 +126,8 @@ class WallTime:
         for unit in program.units:
             unit.free = False  # what costs nothing in the model takes time here
         self.keeping_up = keeping_up
+        self.room = room
+        self._shedding = False
         self.live = live
         self._outside: Outside = OneProcess(plan, self) if outside is None else outside(self)
         self._preemptive = policy.preemptive
@@ -138,6 +146,9 @@ class WallTime:
         """sources whose node is not heard of: windows do not wait for them"""
         self._jobs_since = 0
         self._moved = True
+        self._thread: int | None = None
+        self._waiting = False
+        self._interrupted = False
         if isinstance(policy, RerankingPolicy):
             Reranking(self, policy)
 
@@ -153,6 +164,25 @@ class WallTime:
         self._inbox.append((function, arguments))
         self._wake.set()
 
+    def interrupt(self) -> None:
+        """Ends the run at the next border of an operator, from any thread or from the handler of a
+        signal."""
+        self._interrupted = True
+        self._wake_up()
+
+    def post_by_signal(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Like :meth:`post`, from the handler of a signal."""
+        self._inbox.append((function, arguments))
+        self._wake_up()
+
+    def _wake_up(self) -> None:
+        """A handler runs in the run's own thread, perhaps inside its waiting: there the lock of the
+        event may be taken already."""
+        if threading.get_ident() != self._thread:
+            self._wake.set()
+        elif self._waiting:
+            raise _Woken
+
     def feed(self, source: str, row: Any) -> None:
         """A tuple of a live source has come."""
         self.post(self.take, source, row, self.pace.now())
@@ -167,12 +197,22 @@ class WallTime:
         self.kernel.number += 1
         heappush(self._events, (time, kind, self.kernel.number, function, argument))
 
-    def run(self, arrivals: Iterable[Arrival] = ()) -> None:
+    def run(self, arrivals: Iterable[Arrival] = ()) -> Lost | None:
         """Replays the arrivals, in order of time, and returns when all sources have ended and
-        nothing is left to do."""
+        nothing is left to do, or when it is interrupted: then it tells what was lost."""
+        self._thread = threading.get_ident()
         self._arrivals = iter(arrivals)
         self._next_arrival()
         while True:
+            try:
+                self._until_done()
+                break
+            except _Woken:  # it was waiting: nothing had begun that would be left undone
+                self._waiting = False
+        return self._lost() if self._interrupted else None
+
+    def _until_done(self) -> None:
+        while not self._interrupted:
             self._take_in()
             if self._moved and (not self._ready or self._jobs_since >= JOBS_BETWEEN_MARKS):
                 self._moved, self._jobs_since = False, 0
@@ -186,9 +226,14 @@ class WallTime:
                     due = min(due, self._arrival.time)
                 if due == NEVER and self.ended.issuperset(self.kernel.program.graph.sources):
                     return
-                if not self._inbox:
-                    self.pace.clock.wait(self.pace.clock_time(due), self._wake)
-                self._wake.clear()
+                self._wait(self.pace.clock_time(due))
+
+    def _wait(self, until: int) -> None:
+        self._waiting = True
+        if not (self._inbox or self._interrupted):
+            self.pace.clock.wait(until, self._wake)
+        self._waiting = False
+        self._wake.clear()
 
     def _next_arrival(self) -> None:
         self._arrival = next(self._arrivals, None)
@@ -245,6 +290,25 @@ class WallTime:
     def queue(self, job: ReadyJob) -> None:
         self.kernel.number = job.number
         heappush(self._ready, job)
+        if len(self._ready) > self.room.most and not self._shedding:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Too many jobs wait: the least worth are shed (:mod:`headway.engine.waiting_room`)."""
+        kernel, ready, room = self.kernel, self._ready, self.room
+        now = self.pace.now()  # the kernel's may be when an overdue arrival was due
+        shed = room.least_worth(ready, now, len(ready) - (room.most - room.most // 8))
+        gone = {job.number for job in shed}
+        ready[:] = [job for job in ready if job.number not in gone]
+        heapify(ready)
+        self._shedding = True  # what waited for a shed job may be queued in its place
+        for job in shed:
+            kernel.refused += room.hard(job)
+            kernel.lose(job, room.reason(job, now))
+            if self._overseer is not None:
+                self._overseer.ended(job)
+        self._shedding = False
+        self._moved = True
 
     def _run_most_urgent(self) -> None:
         """Runs a job until it ends or gives way at the border of an operator."""
@@ -271,6 +335,9 @@ class WallTime:
             over.goes_on(job)
         while self._step_on(job, progress):
             self._take_in()
+            if self._interrupted:
+                heappush(ready, job)
+                return
             if not self._preemptive:
                 continue
             key = job.key if over is None else over.key_now(ready, job)
@@ -363,6 +430,19 @@ class WallTime:
             elif name in self.lost and known and len(known) == len(heard):
                 marks[name] = max(min(known), mark or 0)
         return marks
+
+    def _lost(self) -> Lost:
+        """What is inside and does not come out any more."""
+        program, over = self.kernel.program, self._overseer
+        waiting = [*self._ready, *(over.not_yet() if over is not None else ())]
+        gatherings = [unit.gathering for unit in program.units if unit.gathering is not None]
+        return Lost(
+            waiting=sum(tuples_of(job) for job in waiting),
+            gathered=sum(gathering.size() for gathering in gatherings)
+            + sum(ingest.size() for ingest in self.kernel.ingests.values()),
+            groups=sum(aggregate.size() for _, aggregate in program.windows.aggregates),
+            fed=sum(function == self.take for function, _ in self._inbox),
+        )
 
     # ---------------------------------------------------------------- trace
 

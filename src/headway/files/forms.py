@@ -31,7 +31,14 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from headway.errors import Problem
 from headway.model.expression import Column, Expression, PythonCall, Sql
-from headway.model.names import IMPORT_RULE, NAME, NAME_RULE, STREAM_RULE, TextRule
+from headway.model.names import (
+    IMPORT_RULE,
+    NAME,
+    NAME_RULE,
+    NATIVE_RULE,
+    STREAM_RULE,
+    TextRule,
+)
 from headway.model.quantities import DURATION_FORM, Cost, Rate, format_duration, parse_duration
 from headway.model.schema import FIELD_FORM, Schema, parse_field, schema
 
@@ -200,6 +207,11 @@ ImportPath = Annotated[
     str,
     AfterValidator(_matching(IMPORT_RULE)),
     WithJsonSchema({"type": "string", "pattern": "^[\\w.]+:[\\w.]+$"}),
+]
+NativePath = Annotated[
+    str,
+    AfterValidator(_matching(NATIVE_RULE)),
+    WithJsonSchema({"type": "string", "pattern": f"^{NATIVE_RULE.pattern.pattern}$"}),
 ]
 
 

@@ -21,6 +21,7 @@ from headway.files.forms import (
     Form,
     ImportPath,
     Name,
+    NativePath,
     PositiveDuration,
     SchemaChoice,
     Schemas,
@@ -432,7 +433,13 @@ ParameterValue = Annotated[
 
 
 class ClassForm(OperatorForm):
-    """What operators written as Python classes share."""
+    """What operators written as classes share."""
+
+    native: NativePath | None = Field(
+        default=None,
+        description="the class in C++ for native code, as 'header.hpp:Class'; the header is found "
+        "like a Python module",
+    )
 
     inputs: Annotated[Streams, Field(min_length=1)] = Field(description="port: stream")
     schema_: SchemaChoice = Field(
@@ -453,7 +460,8 @@ class ClassForm(OperatorForm):
 
 def class_plain(step: UserDefined | Fusion, schema: Any) -> dict[str, Any]:
     """The shared part of a class operator, back as plain values."""
-    result: dict[str, Any] = {"inputs": inputs_plain(step.inputs), "schema": schema}
+    result: dict[str, Any] = {} if step.native is None else {"native": step.native}
+    result |= {"inputs": inputs_plain(step.inputs), "schema": schema}
     if step.gather is not Gather.ALL:
         result["gather"] = step.gather.value
     if step.parameters:
@@ -466,18 +474,21 @@ def schema_plain(step: UserDefined | Fusion) -> dict[str, str]:
 
 
 class UdoForm(ClassForm):
-    """A user-defined operator: a Python class that both engines run."""
+    """A user-defined operator: a Python class that both engines run, or one in C++."""
 
     key = "udo"
     model = UserDefined
     places: ClassVar[Mapping[str, str]] = {"implementation": "udo"}
 
-    udo: ImportPath = Field(description="the class, as 'package.module:Class'")
+    udo: ImportPath | None = Field(
+        description="the class, as 'package.module:Class'; null if there is only one in C++"
+    )
 
     def to_model(self, name: str, schemas: Schemas, at: str) -> UserDefined:
         return UserDefined(
             inputs=inputs_model(self.inputs),
             implementation=self.udo,
+            native=self.native,
             schema=schemas.resolve(self.schema_, f"{at}.schema"),
             gather=Gather(self.gather),
             parameters=self.parameter_pairs,
@@ -505,7 +516,9 @@ class FusionForm(ClassForm):
         "sensor_key": "sensor",
     }
 
-    fusion: ImportPath = Field(description="the class, as 'package.module:Class'")
+    fusion: ImportPath | None = Field(
+        description="the class, as 'package.module:Class'; null if there is only one in C++"
+    )
     front: PositiveDuration = Field(description="how long inputs are kept, in sensing time")
     rear: PositiveDuration = Field(description="how long outputs are kept, in sensing time")
     object_key: Name | None = Field(
@@ -523,6 +536,7 @@ class FusionForm(ClassForm):
         return Fusion(
             inputs=inputs_model(self.inputs),
             implementation=self.fusion,
+            native=self.native,
             schema=schemas.resolve(self.schema_, f"{at}.schema"),
             front=self.front,
             rear=self.rear,

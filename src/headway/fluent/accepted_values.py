@@ -161,3 +161,8 @@ def import_path(thing: Callable[..., Any] | str, at: str) -> str:
             "importing that path gives something else", at, got=f"{module}:{name}", want=want
         )
     return f"{module}:{name}"
+
+
+def class_path(thing: Callable[..., Any] | str | None, at: str) -> str | None:
+    """The same of an operator's class; None where it has none in Python."""
+    return None if thing is None else import_path(thing, at)

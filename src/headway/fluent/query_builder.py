@@ -13,7 +13,7 @@ from headway.fluent.accepted_values import (
     ExpressionLike,
     OperatorOptions,
     SchemaLike,
-    import_path,
+    class_path,
     refuse,
     to_choice,
     to_columns,
@@ -306,20 +306,23 @@ class GraphBuilder:
     def udo(
         self,
         name: str,
-        implementation: type | str,
+        implementation: type | str | None,
         inputs: Mapping[str, Stream],
         *,
         schema: SchemaLike,
+        native: str | None = None,
         gather: Gather | str = Gather.ALL,
         parameters: Mapping[str, Parameter] | None = None,
         **options: Unpack[OperatorOptions],
     ) -> Stream:
-        """A user-defined operator: a class that can be imported, or its path 'module:Class'."""
+        """A user-defined operator: a class that can be imported, or its path 'module:Class';
+        ``native`` is one in C++, beside it or alone (then None): 'header.hpp:Class'."""
         at = self.path(name)
         return self.add(
             UserDefined(
                 inputs=self._inputs(inputs, at),
-                implementation=import_path(implementation, f"{at}.implementation"),
+                implementation=class_path(implementation, f"{at}.implementation"),
+                native=native,
                 schema=to_schema(schema, f"{at}.schema"),
                 gather=to_choice(Gather, gather, f"{at}.gather"),
                 parameters=tuple((parameters or {}).items()),
@@ -330,10 +333,11 @@ class GraphBuilder:
     def fusion(
         self,
         name: str,
-        implementation: type | Callable[..., Any] | str,
+        implementation: type | Callable[..., Any] | str | None,
         inputs: Mapping[str, Stream],
         *,
         schema: SchemaLike,
+        native: str | None = None,
         front: Duration,
         rear: Duration,
         object: str | None = None,
@@ -347,7 +351,8 @@ class GraphBuilder:
         return self.add(
             Fusion(
                 inputs=self._inputs(inputs, at),
-                implementation=import_path(implementation, f"{at}.implementation"),
+                implementation=class_path(implementation, f"{at}.implementation"),
+                native=native,
                 schema=to_schema(schema, f"{at}.schema"),
                 front=to_time(front, f"{at}.front"),
                 rear=to_time(rear, f"{at}.rear"),

@@ -60,6 +60,7 @@ def run(
     policy: str | None = None,
     clock: Literal["virtual", "wall"] | WallClock = "virtual",
     speed: float | None = None,
+    most_waiting: int | None = None,
     zero_cost: bool = False,
     cores: Literal["global", "partitioned"] = "global",
     batching: bool = False,
@@ -75,7 +76,8 @@ def run(
 
     The engine of the car runs it, under ``policy`` and with the operators' declared costs
     (``zero_cost=True``: none) in virtual time, or in real time with ``clock='wall'`` or a clock of
-    your own; ``speed`` replays faster. ``sinks`` are called with the tuples of an output as they
+    your own; ``speed`` replays faster, and where it cannot keep up at most ``most_waiting`` jobs
+    wait before the least worth are shed. ``sinks`` are called with the tuples of an output as they
     come. ``engine='native'`` compiles the plan to C++ first and runs that in virtual time: the
     same tuples, side outputs and trace, much faster. Spark DataFrames, or ``engine='spark'``, run
     on Spark: in the DataFrames' session, in ``spark``, in the one that is active, or in a new local
@@ -89,6 +91,7 @@ def run(
         policy=policy or "s-edf",
         clock=clock,
         speed=speed,
+        most_waiting=most_waiting,
         partitioned=cores == "partitioned",
         batching=batching,
         zero_cost=zero_cost,

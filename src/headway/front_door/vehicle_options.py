@@ -27,6 +27,7 @@ class OptionWords:
     partitioned: str
     virtual_again: str
     native: str
+    most_waiting: str
 
 
 IN_PYTHON = OptionWords(
@@ -37,6 +38,7 @@ IN_PYTHON = OptionWords(
     partitioned="cores='partitioned'",
     virtual_again="leave out clock=",
     native="engine='native'",
+    most_waiting="most_waiting",
 )
 
 
@@ -53,6 +55,7 @@ class VehicleOptions:
     trace: bool
     native: bool = False
     """compiled to C++, in this process"""
+    most_waiting: int | None = None
     words: OptionWords = IN_PYTHON
 
     def __post_init__(self) -> None:
@@ -65,6 +68,10 @@ class VehicleOptions:
             raise InputError(
                 f"{words.speed} is for {words.wall}; virtual time is as fast as it can be"
             )
+        if self.virtual and self.most_waiting is not None:
+            raise InputError(f"{words.most_waiting} is for {words.wall}")
+        if self.most_waiting is not None and self.most_waiting < 1:
+            raise InputError(f"{words.most_waiting} must be 1 or more", got=f"{self.most_waiting}")
         if self.speed is not None and not 0 < self.speed < 1e6:
             raise InputError(f"{words.speed} must be more than nothing", got=f"{self.speed}")
         given = {
@@ -119,5 +126,6 @@ class VehicleOptions:
             policy=self.policy,
             clock=MonotonicClock() if isinstance(self.clock, str) else self.clock,
             speed=self.speed or 1.0,
+            most_waiting=self.most_waiting,
             keep_trace=self.trace,
         )

@@ -94,12 +94,18 @@ class EstimateOutput:
         self._floats = tuple(floats)
         self._struct = Struct(f"{len(floats)}f")
         self._derived = any(names[place] in ("speed", "heading", "conf") for place in self._places)
-        self._sensor = sensor
+        self.sensor = sensor
+
+    @property
+    def columns(self) -> list[str]:
+        """What each column of the output tells: one of :data:`COLUMNS`."""
+        names = list(COLUMNS)
+        return [names[place] for place in self._places]
 
     def row(self, state: FilterState, object: Key, own: bool) -> Row:
         _, x, y, vx, vy, var_x, _, _, _, var_y, _, _, var_vx, _, var_vy, _, _ = state
         at = state.timestamp
-        values: Row = (object, self._sensor, own, at, x, y, vx, vy, var_x, var_y, var_vx, var_vy)
+        values: Row = (object, self.sensor, own, at, x, y, vx, vy, var_x, var_y, var_vx, var_vy)
         if self._derived:
             values += (length(vx, vy), atan2(vy, vx), confidence(state))
         row = [None, *[values[place] for place in self._places]]

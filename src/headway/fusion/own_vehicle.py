@@ -59,6 +59,21 @@ class Speed(NamedTuple):
     variance: float
 
 
+class OwnPlaces(NamedTuple):
+    """Where the columns stand in the inputs' rows, None for those that are not there; and what the
+    heading's numbers mean."""
+
+    position: tuple[int, int]
+    position_variance: tuple[int | None, int | None]
+    velocity: tuple[int | None, int | None]
+    velocity_variance: tuple[int | None, int | None]
+    heading: int | None
+    speed: tuple[int, int | None]
+    """the speed and its variance"""
+    clockwise: bool
+    degrees: bool
+
+
 class OwnVehicleFusion(SensorFusion[Fix | Speed]):
     """One estimate per execution, for its newest measurement. Needs a GPS tuple to start.
 
@@ -87,14 +102,28 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
             self._clockwise = field.name == "bearing"
             self._degrees = field.unit in ("deg", "°") or (self._clockwise and field.unit != "rad")
         own_id = context.parameters.get("id", 0)
-        self._id: Key = own_id if isinstance(own_id, str | int) else int(own_id)
+        self.own_id: Key = own_id if isinstance(own_id, str | int) else int(own_id)
         sensor = str(context.parameters.get("sensor", "own"))
         object_key = context.windows.get("object_key")
         key = None if object_key is None else context.inputs["gps"].find(object_key)
-        text_key = isinstance(self._id, str) if key is None else key.type is DataType.STRING
-        self._output = EstimateOutput(context, sensor, text_key)
+        text_key = isinstance(self.own_id, str) if key is None else key.type is DataType.STRING
+        self.output = EstimateOutput(context, sensor, text_key)
         self._acceleration_variance = self.settings["acceleration_variance"]
         self._scale_drift = self.settings["scale_variance"] / SCALE_MEMORY
+
+    @property
+    def places(self) -> OwnPlaces:
+        """What :meth:`open` found."""
+        return OwnPlaces(
+            self._position,
+            self._position_variance,
+            self._velocity,
+            self._velocity_variance,
+            self._heading,
+            self._speed,
+            self._clockwise,
+            self._degrees,
+        )
 
     def read(self, port: str, row: Row) -> Fix | Speed | None:
         if port == "speed":
@@ -168,7 +197,8 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
         for object in measured:
             state = self.estimate(object, at)
             if state is not None:
-                yield self._output.row(state, object if object != SINGLE_OBJECT else self._id, True)
+                id = object if object != SINGLE_OBJECT else self.own_id
+                yield self.output.row(state, id, True)
 
     def _variance(self, row: Row, place: int | None, setting: str) -> float | None:
         return variance(self.settings[setting] if place is None else row[place])

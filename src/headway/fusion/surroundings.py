@@ -66,9 +66,9 @@ class SurroundingsFusion(SensorFusion[Sighting]):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        settings = positive_parameters(context, PARAMETERS, others=("own_id", "sensor"))
-        self._acceleration_variance = settings["acceleration_variance"]
-        self._velocity_variance = settings["velocity_variance"]
+        self.settings = positive_parameters(context, PARAMETERS, others=("own_id", "sensor"))
+        self._acceleration_variance = self.settings["acceleration_variance"]
+        self._velocity_variance = self.settings["velocity_variance"]
         object_key = context.windows.get("object_key")
         if object_key is None:
             raise QueryError(
@@ -77,13 +77,13 @@ class SurroundingsFusion(SensorFusion[Sighting]):
                 want="name the column, such as 'object: id'",
             )
         columns = Columns(context)
-        self._columns = {port: _places(columns, port, object_key) for port in context.inputs}
+        self.places = {port: _places(columns, port, object_key) for port in context.inputs}
         columns.check()
         self._own: Key | None = None
         own_id = context.parameters.get("own_id")
         if isinstance(own_id, str | int):
             self._own = own_id
-        elif all(places.own is None for places in self._columns.values()):
+        elif all(places.own is None for places in self.places.values()):
             raise QueryError(
                 "no input tells which vehicle is our own",
                 at="inputs",
@@ -92,10 +92,10 @@ class SurroundingsFusion(SensorFusion[Sighting]):
         key = next(iter(context.inputs.values())).find(object_key)
         text_key = key is not None and key.type is DataType.STRING
         sensor = str(context.parameters.get("sensor", "fused"))
-        self._output = EstimateOutput(context, sensor, text_key)
+        self.output = EstimateOutput(context, sensor, text_key)
 
     def read(self, port: str, row: Row) -> Sighting | None:
-        places = self._columns[port]
+        places = self.places[port]
         x, y = number(row[places.x]), number(row[places.y])
         var_x, var_y = variance(row[places.var_x]), variance(row[places.var_y])
         if x is None or y is None or var_x is None or var_y is None:
@@ -128,7 +128,7 @@ class SurroundingsFusion(SensorFusion[Sighting]):
         own = self._own
         objects = measured if own is None else [own, *[key for key in measured if key != own]]
         return [
-            self._output.row(state, object, object == own)
+            self.output.row(state, object, object == own)
             for object in objects
             if (state := self.estimate(object, at)) is not None
         ]

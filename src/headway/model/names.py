@@ -36,8 +36,19 @@ IMPORT_RULE = TextRule(
     "write it as 'package.module:Name'",
 )
 
+NATIVE_RULE = TextRule(
+    re.compile(
+        r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\.(h|hh|hpp)"
+        r":[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*"
+    ),
+    "not the place of a class in C++",
+    "write it as 'folder/header.hpp:Class'",
+)
+
 Name = Annotated[str, NAME_RULE]
 StreamName = Annotated[str, STREAM_RULE]
 """A name, or several with dots between: what comes out of components has those of their uses in
 front."""
 ImportPath = Annotated[str, IMPORT_RULE]
+NativePath = Annotated[str, NATIVE_RULE]
+"""A class in C++ and the header that has it."""

@@ -205,7 +205,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}user_defined:CustomOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
-            NATIVE: f"{_CPP}write_user_operator",
+            NATIVE: "headway.native.cpp_user_operator:write_user_operator",
         },
     ),
     OperatorKind(
@@ -217,7 +217,7 @@ BUILT_IN: tuple[OperatorKind, ...] = (
             VEHICLE: f"{_BEHAVIOUR}user_defined:CustomOperator",
             SPARK_BATCH: _ARRIVAL,
             SPARK_STREAM: _STATE,
-            NATIVE: f"{_CPP}write_fusion",
+            NATIVE: "headway.native.cpp_fusion:write_fusion",
         },
     ),
 )
@@ -329,6 +329,17 @@ def gap_problems(operators: Iterable[OperatorBase], engine: str) -> Iterator[Pro
         found = kind_of(operator).on(engine)
         if isinstance(found, Gap):
             yield _gap(operator, engine, found.reason)
+        elif engine != NATIVE and getattr(operator, "implementation", "") is None:
+            yield only_native(operator)
+
+
+def only_native(operator: OperatorBase) -> Problem:
+    """What is said where an operator that has its class in C++ alone is to run in Python."""
+    return Problem(
+        f"operator {operator.name!r} has only a class in C++, {getattr(operator, 'native', None)}",
+        at=f"operators.{operator.name}",
+        want="name a class in Python too, or run the query on the engine 'native'",
+    )
 
 
 def _gap(operator: OperatorBase, engine: str, reason: str) -> Problem:

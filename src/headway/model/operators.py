@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from headway.errors import Problem
 from headway.model.expression import Column, Expression
-from headway.model.names import ImportPath, Name, StreamName
+from headway.model.names import ImportPath, Name, NativePath, StreamName
 from headway.model.quantities import Cost
 from headway.model.schema import Schema
 
@@ -345,7 +345,7 @@ class Distinct(OperatorBase):
 
 
 # ------------------------------------------------------------
-# User-defined operators: a Python class that both engines run.
+# User-defined operators: a class in Python that both engines run, in C++ for native code, or both.
 
 Parameter = bool | int | float | str
 WindowSetting = int | str | None
@@ -353,10 +353,12 @@ WindowSetting = int | str | None
 
 @dataclass(frozen=True, kw_only=True)
 class UserDefined(OperatorBase):
-    """``implementation`` is ``module:Class``. With a timeout the class is called when every input
-    has a tuple or the time is up; without one it is called for each tuple as it comes."""
+    """``implementation`` is ``module:Class``, ``native`` is ``header.hpp:Class``: one of them or
+    both. With a timeout the class is called when every input has a tuple or the time is up; without
+    one it is called for each tuple as it comes."""
 
-    implementation: ImportPath
+    implementation: ImportPath | None = None
+    native: NativePath | None = None
     schema: Schema
     gather: Gather = Gather.ALL
     parameters: tuple[tuple[Name, Parameter], ...] = ()
@@ -383,9 +385,10 @@ class UserDefined(OperatorBase):
 class Fusion(OperatorBase):
     """``object_key`` and ``sensor_key`` are columns that every input has, or None: a single
     object, and the input port as the sensor. ``front`` and ``rear`` are the windows' lengths of
-    sensing time."""
+    sensing time. Headway's own classes need no ``native``: native code has them too."""
 
-    implementation: ImportPath
+    implementation: ImportPath | None = None
+    native: NativePath | None = None
     schema: Schema
     front: int
     rear: int

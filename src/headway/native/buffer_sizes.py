@@ -8,7 +8,8 @@ rules, each for the worst case:
   (:mod:`headway.compiler.latency.job_flows`): each source has an arrival curve, each operator a
   most number of results, and a result may be older than what caused it.
 - *Jobs* of a train are under way no longer than until its deadline: later they are late, and the
-  promise is broken. So there are as many as tuples can come in that time.
+  promise is broken. So there are as many as tuples can come in that time; and in no less than
+  GRACE, for which an operating system may stop a node: it is late then, but loses nothing.
 - *Pending results* of a job: all that one tuple can have become on its way through the train.
 - *Gathered tuples*: those that come while a batch waits for its timeout and then for its turn.
 - *A watermark's lag.* Time at an operator lies behind the newest tuple by the delay and lateness of
@@ -20,6 +21,9 @@ rules, each for the worst case:
 - *Waiting tuples* of a join with a timeout: those that come while one waits.
 - *Windows* that are open: from the watermark less the window to the newest tuple. A group needs a
   tuple, so there are at most as many groups as tuples in all windows.
+- *Objects* of a fusion are forgotten when none was measured for three rear windows (twice the
+  window, and they are looked for once in it); their *measurements* reach one front window further
+  back, their *estimates* one rear window, and one estimate more for each.
 - *Timers*: one for each waiting tuple and for each batch, also where they no longer matter.
 - *Messages* on buses: what can be sent until the deadline.
 
@@ -36,15 +40,17 @@ from headway.engine.program import Unit
 from headway.engine.watermarks import JOIN_TOLD_EVERY
 from headway.errors import Problem, QueryError
 from headway.model.graph import Graph, graph_of
-from headway.model.operators import Operator
+from headway.model.operators import Fusion, Operator
 from headway.model.plan import Plan
-from headway.model.quantities import MICROSECOND, SECOND, ArrivalCurve
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, ArrivalCurve
 from headway.native.program_layout import ProgramForm, ProgramLayout
 
 FIRST = 16
 """room that a container has at first where it can grow"""
 MOST = 1 << 30
 """numbers in the tables stay below this"""
+GRACE = 250 * MILLISECOND
+"""for so long a node may stand still and shed nothing"""
 NO_DEADLINE = SECOND
 """how long jobs wait at most for an output that declares no deadline"""
 
@@ -61,13 +67,17 @@ class UnitSizes:
 @dataclass(frozen=True, slots=True)
 class OperatorSizes:
     """Of an operator with state, by port where it has several: rows kept, rows that wait; and
-    groups and windows of an aggregate. ``batch`` is the most tuples of one execution."""
+    groups and windows of an aggregate; objects, measurements and estimates of a fusion. ``batch``
+    is the most tuples of one execution."""
 
     kept: Mapping[str, int] = field(default_factory=dict)
     waiting: Mapping[str, int] = field(default_factory=dict)
     groups: int = FIRST
     windows: int = FIRST
     batch: int = FIRST
+    objects: int = FIRST
+    measurements: int = FIRST
+    estimates: int = FIRST
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +96,16 @@ class Sizes:
 
 def sizes_of(layout: ProgramLayout) -> Sizes:
     """The sizes of a program: exact for an ECU, small and growing elsewhere."""
-    if layout.form is ProgramForm.NODE:
-        return _Rules(layout).sizes()
+    return exact_sizes(layout) if layout.form is ProgramForm.NODE else first_sizes(layout)
+
+
+def exact_sizes(layout: ProgramLayout) -> Sizes:
+    """By the rules above; QueryError where the query does not declare enough."""
+    return _Rules(layout).sizes()
+
+
+def first_sizes(layout: ProgramLayout) -> Sizes:
+    """Where containers grow."""
     return Sizes(
         units=tuple(UnitSizes() for _ in layout.program.units),
         operators={
@@ -142,9 +160,9 @@ class _Rules:
             self.curves[name] = curve
         deadlines = [output.deadline or NO_DEADLINE for output in plan.query.outputs]
         self.longest = max(deadlines, default=NO_DEADLINE)
-        ages = dict.fromkeys(self.graph.operators, self.longest)
+        self.ages = self._find_ages(plan)
         self.flows: Flows
-        self.flows, self.operators = flows_of(self.graph, ages, DerivedPartners(self.curves))
+        self.flows, self.operators = flows_of(self.graph, self.ages, DerivedPartners(self.curves))
         self._lags = self._find_lags()
 
     def sizes(self) -> Sizes:
@@ -164,6 +182,19 @@ class _Rules:
         events = timers + 2 * len(self.graph.sources) + 2 * cores
         return Sizes(units, operators, _limited(events), _limited(messages))
 
+    def _wait(self, deadline: int) -> int:
+        """How long a job with that relative deadline can wait."""
+        return max(min(deadline, self.longest), GRACE)
+
+    def _find_ages(self, plan: Plan) -> dict[str, int]:
+        """How old what comes to each operator can be: its job ends at its train's deadline."""
+        ages = dict.fromkeys(self.graph.operators, 0)
+        for task in plan.scheduled(trains=self.layout.policy.fuse):
+            deadline = self._wait(task.relative_deadline)
+            for name in task.operators:
+                ages[name] = max(ages[name], deadline)
+        return ages
+
     # ---------------------------------------------------------------- how many tuples
 
     def within(self, stream: str, length: int) -> int:
@@ -180,12 +211,9 @@ class _Rules:
 
     # ---------------------------------------------------------------- trains
 
-    def _deadline(self, unit: Unit) -> int:
-        return min(max(unit.task.relative_deadline, 0), self.longest)
-
     def _unit(self, unit: Unit) -> UnitSizes:
         head = self.operators[unit.head.name]
-        deadline = self._deadline(unit)
+        deadline = self._wait(unit.task.relative_deadline)
         jobs = sum(self.within(entry, deadline) for entry in unit.task.entries)
         if head.traits.emits_on_time or head.holds_for is not None:
             jobs += self.within(head.name, deadline)  # results without a new tuple
@@ -218,7 +246,7 @@ class _Rules:
         return lags
 
     def _lag_into(self, operator: Operator, lags: Mapping[str, int]) -> int:
-        return max(self.longest, *(lags[stream] for stream in operator.streams))
+        return max(self.ages[operator.name], *(lags[stream] for stream in operator.streams))
 
     def _operator(self, name: str) -> OperatorSizes:
         operator = self.operators[name]
@@ -234,7 +262,7 @@ class _Rules:
         }
         held = operator.holds_for
         waiting = {
-            port.port: 0 if held is None else self.within(port.stream, held + self.longest)
+            port.port: 0 if held is None else self.within(port.stream, held + self.ages[name])
             for port in operator.inputs
         }
         every = getattr(operator, "every", 0)
@@ -244,13 +272,35 @@ class _Rules:
             tuples = sum(self.within(stream, reach) for stream in operator.streams)
             groups = _limited(tuples * operator.windows_per_tuple)
         batch = sum(
-            self.within(stream, (operator.timeout or 0) + self.longest)
+            self.within(stream, (operator.timeout or 0) + self.ages[name])
             for stream in operator.streams
         )
-        if not getattr(operator, "keys", True):  # a distinct without keys: results lie apart
+        if operator.kind == "distinct" and not getattr(operator, "keys", ()):  # results lie apart
             apart = within // MICROSECOND * MICROSECOND + MICROSECOND
             kept = {port: min(most, reach // apart + 2) for port, most in kept.items()}
-        return OperatorSizes(kept, waiting, groups, windows, _limited(batch))
+        objects, measurements, estimates = self._fusion(operator, lag, batch)
+        return OperatorSizes(
+            kept,
+            waiting,
+            groups,
+            windows,
+            _limited(batch),
+            _limited(objects),
+            _limited(measurements),
+            _limited(estimates),
+        )
+
+    def _fusion(self, operator: Operator, lag: int, batch: int) -> tuple[int, int, int]:
+        """Objects, measurements and estimates that a fusion keeps at once."""
+        if not isinstance(operator, Fusion):
+            return 0, 0, 0
+
+        def tuples(length: int) -> int:
+            return sum(self.within(stream, lag + length) for stream in operator.streams)
+
+        rear, front = operator.rear, min(operator.front, operator.rear)
+        objects = 1 if operator.object_key is None else tuples(3 * rear)
+        return objects, tuples(3 * rear + front) + batch, tuples(4 * rear) + objects + batch
 
 
 def _limited(count: int) -> int:

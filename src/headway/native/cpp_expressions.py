@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.errors import UnsupportedError
 from headway.expressions.functions import FUNCTIONS
@@ -273,23 +273,21 @@ class CppEmitter:
         self._read = read
         self._lengths = lengths
         self._aggregate = aggregate
-        self._named: dict[Node, CppValue] = {}
+        self._values: dict[Node, CppValue] = {}
+        self._named: set[Node] = set()
         body.headers.add(VALUE)
 
     # ---------------- values
 
     def value(self, node: Node) -> CppValue:
-        found = self._named.get(node)
-        if found is not None:
-            return found
-        value = self._value(node)
-        if not value.atom and len(value.code) > _LONG_CODE:
-            return self._keep(node, _name_of(node), value)
-        if sum(map(len, value.known)) > _LONG_CODE:
-            known = self.body.define("known", "bool", value.known_code)
-            value = CppValue(value.code, (known,), value.atom)
-            self._named[node] = value
-        return value
+        found = self._values.get(node)
+        if found is None:
+            found = self._value(node)
+            if not found.atom and len(found.code) > _LONG_CODE:
+                found = self._keep(node, _name_of(node), found)
+            found = replace(found, known=self._short(found.known))
+            self._values[node] = found
+        return found
 
     def name(self, node: Node) -> CppValue:
         """The value as an atom."""
@@ -302,16 +300,19 @@ class CppEmitter:
 
     def _keep(self, node: Node, base: str, value: CppValue) -> CppValue:
         name = self.body.define(base, local_type(node.type), value.code)
-        kept = CppValue(name, self._short(value.known), atom=True)
-        self._named[node] = kept
-        return kept
+        return self._is(node, CppValue(name, self._short(value.known), atom=True))
 
     def _keep_maybe(self, node: Node, base: str, code: str, known: tuple[str, ...]) -> CppValue:
         """Gives a name to what is a Maybe by itself, NULL also where ``known`` says so."""
         name = self.body.define(base, f"headway::Maybe<{local_type(node.type)}>", code)
-        kept = CppValue(f"{name}.value", self._short((*known, f"{name}.known")), atom=True)
-        self._named[node] = kept
-        return kept
+        known = self._short((*known, f"{name}.known"))
+        return self._is(node, CppValue(f"{name}.value", known, atom=True))
+
+    def _is(self, node: Node, value: CppValue) -> CppValue:
+        """The value has a name now, by which it goes from here on."""
+        self._values[node] = value
+        self._named.add(node)
+        return value
 
     def _short(self, known: tuple[str, ...]) -> tuple[str, ...]:
         if sum(map(len, known)) <= _LONG_CODE:
@@ -376,16 +377,13 @@ class CppEmitter:
         if not any(value.known for value in values):
             codes = [(test, value.code) for test, value in branches]
             name = self.body.choose(base, kind, zero, codes, otherwise.code)
-            kept = CppValue(name, atom=True)
-        else:
-            null = f"headway::null<{kind}>()"
-            codes = [(test, _maybe_or(value, null)) for test, value in branches]
-            name = self.body.choose(
-                base, f"headway::Maybe<{kind}>", null, codes, _maybe_or(otherwise, null)
-            )
-            kept = CppValue(f"{name}.value", (f"{name}.known",), atom=True)
-        self._named[node] = kept
-        return kept
+            return self._is(node, CppValue(name, atom=True))
+        null = f"headway::null<{kind}>()"
+        maybes = [(test, _maybe_or(value, null)) for test, value in branches]
+        name = self.body.choose(
+            base, f"headway::Maybe<{kind}>", null, maybes, _maybe_or(otherwise, null)
+        )
+        return self._is(node, CppValue(f"{name}.value", (f"{name}.known",), atom=True))
 
     def _coalesce(self, node: Coalesce) -> CppValue:
         values = []
@@ -429,8 +427,7 @@ class CppEmitter:
             return self._keep_maybe(node, base, code, known)
         if function.makes_text:
             name = self.body.define(base, f"headway::Text<{self._room(node)}>", code)
-            self._named[node] = CppValue(f"{name}.view()", self._short(known), atom=True)
-            return self._named[node]
+            return self._is(node, CppValue(f"{name}.view()", self._short(known), atom=True))
         return CppValue(code, known)
 
     def _filled(
@@ -526,8 +523,7 @@ class CppEmitter:
         if not true.isidentifier():
             true = self.body.define(base, "bool", true)
         known = self.body.define(f"{base}_known", "bool", f"{true} || {self._falsity(node)}")
-        self._named[node] = CppValue(true, (known,), atom=True)
-        return self._named[node]
+        return self._is(node, CppValue(true, (known,), atom=True))
 
     def _name_parts(self, node: Node) -> None:
         match node:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from headway.model.schema import DataType
 from headway.native.cpp_names import Names
 from headway.native.cpp_text import listed
-from headway.native.cpp_types import RowColumn, RowStruct, ValueType
+from headway.native.cpp_types import OWN_MEMBERS, RowColumn, RowStruct, ValueType
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def key_struct(name: str, sides: Sequence[tuple[RowStruct, Sequence[str]]]) -> K
     """The key of rows of one or two layouts, named as in the first; a text has room for the longest
     of them."""
     names = sides[0][1]
-    taken = Names([name])
+    taken = Names([name, *OWN_MEMBERS])
     columns = []
     for place, column_name in enumerate(names):
         found = [row.column(columns_of[place]) for row, columns_of in sides]

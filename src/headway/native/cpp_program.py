@@ -20,14 +20,18 @@ from headway.native.buffer_sizes import Sizes, sizes_of
 from headway.native.cpp_names import Names, comment_lines, identifier
 from headway.native.cpp_operators import shed_value_lines
 from headway.native.cpp_streams import Streams, streams_of
-from headway.native.cpp_tables import TableWriter, shedding_lines
+from headway.native.cpp_tables import NOTHING, TableWriter, shedding_lines
 from headway.native.cpp_text import COLUMNS
 from headway.native.cpp_trains import train_lines, whole_trains
 from headway.native.operator_code import OperatorCode, WriteContext, WriteOperator
 from headway.native.program_layout import ProgramForm, ProgramLayout
 from headway.native.refusals import native_problems
+from headway.native.reservation_tables import NAME as RESERVATIONS
+from headway.native.reservation_tables import reservation_lines, reserves
 
 STREAMS, OPERATORS, PROGRAM = "streams.hpp", "operators.hpp", "program.hpp"
+SPEC_TYPES = ("In", "Out", "Left", "Right", "Key", "State", "ObjectKey", "SensorKey")
+"""what the Specs of the runtime's templates call their types: no stream may"""
 VALUE, ROW_FUNCTIONS = "headway/value.hpp", "headway/row_functions.hpp"
 
 
@@ -44,14 +48,15 @@ class CppProgram:
     files: Mapping[str, str]
 
 
-def write_program(layout: ProgramLayout) -> CppProgram:
+def write_program(layout: ProgramLayout, sizes: Sizes | None = None) -> CppProgram:
     """The C++ of a program; UnsupportedError or QueryError, before anything is written, where it
-    cannot be."""
+    cannot be. ``sizes`` are those of :func:`~headway.native.buffer_sizes.sizes_of` if not given.
+    """
     if problems := list(native_problems(layout)):
         raise QueryError(problems)
-    sizes = sizes_of(layout)
+    sizes = sizes or sizes_of(layout)
     namespace = identifier(layout.plan.query.name)
-    streams = streams_of(layout.graph, layout.schemas, taken=[namespace])
+    streams = streams_of(layout.graph, layout.schemas, taken=[namespace, *SPEC_TYPES])
     names = Names([*streams.names, namespace])
     code = {
         name: _operator_code(layout.graph.operators[name], streams, sizes, names)
@@ -156,7 +161,13 @@ class _Writer:
             entered = self.streams.struct(unit.task.entries[0])
             left = self.streams.struct(unit.stream)
             trains[unit.index] = f"headway::run_train<{entered}, {left}, {self._train(unit)}>"
-        writer = TableWriter(self.layout, self.streams, self.code, trains, self.sizes, shedding)
+        reservations = NOTHING
+        if reserves(self.layout):
+            lines += reservation_lines(self.layout)
+            reservations = f"&{RESERVATIONS}"
+        writer = TableWriter(
+            self.layout, self.streams, self.code, trains, self.sizes, shedding, reservations
+        )
         lines += writer.write()
         arenas = [code.arena for code in self.code.values() if code.arena]
         lines += ["", "/// Bytes that the operators lay out at start."]

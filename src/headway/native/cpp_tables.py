@@ -97,6 +97,10 @@ class TableWriter:
     def _row_bytes(self, stream: str) -> str:
         return f"sizeof({self.streams.struct(stream)})"
 
+    def _largest_row(self, streams: Sequence[str]) -> str:
+        """The size of the largest of several rows, each struct told once."""
+        return largest([self._row_bytes(self.streams.shared[stream]) for stream in streams])
+
     # ---------------------------------------------------------------- trains
 
     def _units(self) -> None:
@@ -162,8 +166,6 @@ class TableWriter:
         head = unit.head
         gathers = head.gathering is not None
         group = next(g.index for g in layout.groups if unit in g.units)
-        entries = [self._row_bytes(stream) for stream in unit.task.entries]
-        inner = [self._row_bytes(name) for name in unit.operators]
         return fields(
             name=quoted(unit.name),
             node=str(layout.nodes.index(unit.node)),
@@ -183,8 +185,8 @@ class TableWriter:
             base_cost=number(unit.base_cost),
             item_cost=number(unit.item_cost),
             gathering=f"&{self.code[head.name].object}" if gathers else NOTHING,
-            entry_bytes=largest(entries),
-            inner_bytes=largest(inner),
+            entry_bytes=self._largest_row(unit.task.entries),
+            inner_bytes=self._largest_row(unit.operators),
             most_jobs=number(sizes.jobs),
             most_pending=number(sizes.pending),
             most_gathered=number(sizes.gathered),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from headway.native.cpp_body import folded
 from headway.native.cpp_names import identifier, string_literal
 
 COLUMNS = 100
@@ -62,7 +63,7 @@ class Fields:
         whole = f"{space}{{{', '.join(named)}}}{end}"
         if len(whole) <= COLUMNS and len(named) <= 4:
             return [whole]
-        inner = [f"{space}    {one}," for one in named]
+        inner = [line for one in named for line in folded(f"{one},", indent + 4)]
         return [f"{space}{{", *inner, f"{space}}}{end}"]
 
 

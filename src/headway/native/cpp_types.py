@@ -14,6 +14,9 @@ UNDECLARED_STRING_BYTES = 128
 LONGEST_STRING_BYTES = 65_535
 """room that a headway::Text can have"""
 
+OWN_MEMBERS = ("each", "hash", "other", "self", "visit")
+"""what structs of rows and keys call their functions and parameters: no column may"""
+
 _SCALARS = {
     DataType.BOOLEAN: "bool",
     DataType.INT: "std::int32_t",
@@ -125,7 +128,7 @@ def columns_struct(
     name: str, fields: Iterable[Field], lengths: Mapping[str, int] | None = None
 ) -> RowStruct:
     """The struct of these columns alone."""
-    names = Names([name])
+    names = Names([name, *OWN_MEMBERS])
     known = lengths or {}
     columns = []
     for field in fields:

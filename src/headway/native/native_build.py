@@ -36,7 +36,7 @@ from headway.native.build_files import CMAKE, SCRIPT, cmake_text, program_path, 
 from headway.native.program_size import ProgramSize, program_size
 from headway.native.source_files import write_tree
 from headway.native.source_tree import node_sources
-from headway.native.toolchain import Target, Toolchain, compile_program, find_toolchain
+from headway.native.toolchain import Family, Target, Toolchain, compile_program, find_toolchain
 
 APP = "app"
 """the folder of the application, inside that of its node"""
@@ -225,15 +225,17 @@ def _compile_all(
     if not toolchains:
         return [_described(tree) for tree in trees]
     waiting = [tree.node for tree in trees]
+    zig = any(one.family is Family.ZIG for one in toolchains.values())
+    patience = " (the first program for a target takes a minute or two)" if zig else ""
 
     def compiled(tree: _Tree, place: Path) -> BuiltNode:
         node = _compiled(tree, place, toolchains[tree.target])
         waiting.remove(tree.node)
         if waiting:
-            progress(f"compiling {', '.join(waiting)}")
+            progress(f"compiling {', '.join(waiting)}{patience}")
         return node
 
-    progress(f"compiling {', '.join(waiting)}")
+    progress(f"compiling {', '.join(waiting)}{patience}")
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         return list(pool.map(compiled, trees, places))
 

@@ -9,6 +9,7 @@ from headway.model.expression import Expression, PythonCall
 from headway.model.operator_kinds import NATIVE, gap_problems
 from headway.model.operators import Operator
 from headway.model.query import Source
+from headway.native.cpp_fusion import TWINS
 from headway.native.program_layout import ProgramLayout
 
 
@@ -42,6 +43,8 @@ def _only_python(operator: Operator) -> Iterator[Problem]:
     """A user's operator that has a class in Python and none in C++."""
     implementation = getattr(operator, "implementation", None)
     if implementation is None or getattr(operator, "native", None) is not None:
+        return
+    if implementation in TWINS:
         return
     yield Problem(
         f"operator {operator.name!r} has only a Python class, {implementation}",

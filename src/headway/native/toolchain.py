@@ -76,7 +76,7 @@ class Mode(StrEnum):
     RELEASE = "release"
     """fast and small; nothing in it that is not used"""
     DEBUG = "debug"
-    """quickly compiled, with the names and lines that a debugger shows"""
+    """quickly compiled, with the names and lines that a debugger shows; by zig as for a release"""
     SANITIZED = "sanitized"
     """debug, and every access outside an object or undefined result ends the program"""
 
@@ -235,21 +235,19 @@ def flags_of(
 ) -> tuple[str, ...]:
     """All that a program is compiled and linked with but its files and definitions."""
     family = toolchain.family
+    if mode is Mode.SANITIZED and family is Family.ZIG:
+        raise EnvironmentMissing(
+            f"{toolchain.name} has no sanitizers: build with gcc or clang to use them"
+        )
     flags = [*_target_flags(toolchain), *STANDARD, *WARNINGS, *(("-Werror",) if strict else ())]
     flags += [*LANGUAGE, *THREADS]
-    if mode is Mode.RELEASE:
+    # Without -O2 or with -g, zig would compile all its libraries once more: minutes.
+    if mode is Mode.RELEASE or family is Family.ZIG:
         flags += SMALL
         flags += ("-Wl,-dead_strip",) if sys.platform == "darwin" else LINKED_SMALL
     else:
         flags += ("-O1", "-g", "-fno-omit-frame-pointer")
-        # zig adds checks of its own to what it does not optimise
-        flags += ("-fno-sanitize=undefined",) if family is Family.ZIG else ()
-    if mode is Mode.SANITIZED:
-        if family is Family.ZIG:
-            raise EnvironmentMissing(
-                f"{toolchain.name} has no sanitizers: build with gcc or clang to use them"
-            )
-        flags += SANITIZERS
+    flags += SANITIZERS if mode is Mode.SANITIZED else ()
     if kind is Kind.SHARED:
         flags += ("-shared", "-fPIC")
         if sys.platform != "darwin":

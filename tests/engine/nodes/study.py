@@ -10,7 +10,7 @@ from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Filter, Input, Join, Map, Operator, UserDefined
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Cost, Rate
-from headway.model.query import Output, Query, Source
+from headway.model.query import Criticality, Output, Query, Source
 from headway.model.schema import schema
 from headway.model.vehicle import Bus, BusKind, Node, Vehicle
 from headway.sources.parquet_file import StreamWriter
@@ -20,6 +20,7 @@ OWN = schema(speed="double", gear="string(8)")
 EPOCH = 1_700_000_000_000_000
 """microseconds"""
 CHEAP = Cost(10 * MICROSECOND)
+SOFT = Criticality.SOFT
 
 
 def study_plan(timeout: int = 200 * MILLISECOND, within: int = 15 * MILLISECOND) -> Plan:
@@ -76,9 +77,10 @@ def study_plan(timeout: int = 200 * MILLISECOND, within: int = 15 * MILLISECOND)
         ),
         steps=operators,
         outputs=(
-            Output(name="pairs", stream="paired", deadline=2 * SECOND),
-            Output(name="both", stream="gathered", deadline=2 * SECOND),
-            Output(name="counts", stream="counted", deadline=5 * SECOND),
+            # Soft: nodes in real time may be late on a busy machine, and say so if it is hard.
+            Output(name="pairs", stream="paired", deadline=2 * SECOND, criticality=SOFT),
+            Output(name="both", stream="gathered", deadline=2 * SECOND, criticality=SOFT),
+            Output(name="counts", stream="counted", deadline=5 * SECOND, criticality=SOFT),
         ),
     )
     vehicle = Vehicle(

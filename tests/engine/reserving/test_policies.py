@@ -117,7 +117,7 @@ def test_every_reservation_is_returned(policy: str) -> None:
     assert not reservations.held_back
     ledger.returns_until(10_000 * MS)
     fresh = OVERLOAD_POLICIES[policy]().open_for_tuples(ledger.tasks, ledger.overhead)
-    for name in ("capacity", "soft_left", "_unused"):
+    for name in ("capacity", "soft_left", "unused"):
         assert getattr(ledger, name, None) == getattr(fresh, name, None)
 
 

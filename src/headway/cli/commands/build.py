@@ -199,7 +199,7 @@ def _build_native(
         return
     tables = [_source_table(car.native) if emit_only else _program_table(car.native)]
     tables += [_bundle_table(car.python)] if car.python else []
-    compilers = [f"compiled by {name}" for name in car.compilers]
+    compilers = [f"compiled by {name}: NODE/bin/NODE" for name in car.compilers]
     show([*map(table, tables), *compilers, f"wrote {car.deployment}"])
 
 
@@ -208,12 +208,11 @@ def _program_table(built: Sequence[BuiltNode]) -> Table:
     sizes = [(one, one.size) for one in built]
     return Table(
         title="Programs (bytes)",
-        headers=["node", "target", "program", "code", "static data", "stack", "file"],
+        headers=["node", "target", "code", "static data", "stack", "file"],
         rows=[
             [
                 one.node,
                 str(one.target),
-                one.program or "",
                 _bytes(size.code + size.constants if size else None),
                 _bytes(size.static_data if size else None),
                 _bytes(one.stack),
@@ -221,7 +220,7 @@ def _program_table(built: Sequence[BuiltNode]) -> Table:
             ]
             for one, size in sizes
         ],
-        numeric=(3, 4, 5, 6),
+        numeric=(2, 3, 4, 5),
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +19,7 @@ from headway.cli.named_plan import runnable_plan
 from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
 from headway.engine.clock import KeepingUp
 from headway.engine.engine import Engine, replay
+from headway.engine.jobs import Lost
 from headway.engine.output_sinks import OutputSink, sink_named
 from headway.engine.result_tables import RunWriter
 from headway.engine.results import Totals, VehicleRun, summary_data
@@ -62,6 +66,7 @@ ON_THE_COMMAND_LINE = OptionWords(
     partitioned="--cores partitioned",
     virtual_again="leave out --clock wall",
     native="--engine native",
+    most_waiting="--most-waiting",
 )
 
 
@@ -71,14 +76,18 @@ class VehicleReplay:
 
     options: VehicleOptions
     sink: OutputSink
-    watches: list[KeepingUp] = field(default_factory=list)
-    """of the engines made in wall-clock time"""
+    engines: list[WallEngine] = field(default_factory=list)
+    """those made in wall-clock time"""
+    caught: list[signal.Signals] = field(default_factory=list)
+    """the signal that ended the run"""
 
     def make(self, prepared: RunnablePlan) -> Engine | WallEngine | NativeEngine:
         """A fresh engine."""
         engine = self.options.engine(prepared)
         if isinstance(engine, WallEngine):
-            self.watches.append(engine.keeping_up)
+            self.engines.append(engine)
+            if self.caught:  # it came between two vehicles
+                engine.interrupt()
         return engine
 
     def runs(
@@ -98,6 +107,36 @@ class VehicleReplay:
             if all_parquet(recording, plan.query.sources):
                 return replay_tables(recording, plan.query.sources, contents, make_native)
         return replay(plan, recording, contents, lambda: self.make(prepared), advance)
+
+    @property
+    def watches(self) -> list[KeepingUp]:
+        return [engine.keeping_up for engine in self.engines]
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """In wall-clock time the first Ctrl-C or SIGTERM is ``caught`` and ends the run, whose
+        results are then written. After that signals do what they did before."""
+        if self.options.virtual or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+
+        def restore() -> None:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+        def take(number: int, frame: object) -> None:
+            restore()
+            self.caught.append(signal.Signals(number))
+            if self.engines:
+                self.engines[-1].interrupt()
+
+        for one in before:
+            signal.signal(one, take)
+        try:
+            yield
+        finally:
+            restore()
 
     def data(self, prepared: RunnablePlan) -> dict[str, Any]:
         """For the summary; whether a run in wall-clock time kept up is known after it."""
@@ -131,7 +170,9 @@ class VehicleReplay:
 
 # ---------------------------------------------------------------- options of one engine only
 
-VEHICLE_ONLY = frozenset({"clock", "zero_cost", "cores", "batching", "speed", "trace"})
+VEHICLE_ONLY = frozenset(
+    {"clock", "zero_cost", "cores", "batching", "speed", "most_waiting", "trace"}
+)
 SPARK_ONLY = frozenset(
     {
         "mode",
@@ -193,24 +234,31 @@ def run_vehicle(
     json: bool,
     python: bool = True,
 ) -> None:
-    """Runs, writes and shows; exit code 1 where a hard output missed a deadline."""
+    """Runs, writes and shows; exit code 1 where a hard output missed a deadline, 130 or 143 where a
+    signal ended the run: then what is complete is written."""
     prepared = runnable_plan(query, vehicle, zero_cost=run.options.zero_cost, python=python)
     with prepared.placing():
         run.make(prepared)  # what cannot be opened is found before anything is read
     contents = scan_recording(recording, prepared.plan.query.sources)
     totals = Totals()
     with RunFolder(output, force=force) as folder:
-        _run_all(prepared, recording, contents, run, totals, folder, shown=not json)
+        ended = _run_all(prepared, recording, contents, run, totals, folder, shown=not json)
         data = _summary(prepared, contents, run, totals)
+        if ended is not None:
+            data["interrupted"] = ended.data(contents, totals)
         text = folder.write_summary(data)
     if prepared.note and run.options.virtual:
         terminal.write_problem(f"note: {prepared.note}")
+    if ended is not None:
+        terminal.write_problem(f"interrupted: {_in_words(data['interrupted'])}")
     if complaint := run.complaint():
         terminal.write_problem(f"warning: {complaint}")
     if json:
         terminal.write(text)
     else:
         terminal.show(_explained(prepared, data, totals, output))
+    if ended is not None:
+        raise typer.Exit(128 + ended.signal)
     if totals.hard_misses or totals.summary.refused:
         raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))
 
@@ -224,22 +272,56 @@ def _run_all(
     folder: RunFolder,
     *,
     shown: bool,
-) -> None:
-    """Runs every vehicle and writes what it gives."""
+) -> Interrupted | None:
+    """Runs every vehicle and writes what it gives; tells of a signal that ended it."""
     plan, traced = prepared.plan, run.options.trace
     writer = RunWriter(folder, plan, named=contents.named, traced=traced, sink=run.sink)
     perfetto = PerfettoTrace(plan, contents.begin * MICROSECOND) if traced else None
+    ended: Interrupted | None = None
     try:
-        with terminal.progress(contents.count, shown=shown) as advance:
+        with (
+            run.interruptible(),
+            terminal.progress(contents.count, shown=shown) as advance,
+        ):
             for one in run.runs(prepared, recording, contents, advance):
                 totals.add(one)
                 writer.add(one)
                 if perfetto is not None:
                     perfetto.add(one)
+                if run.caught:
+                    ended = Interrupted(run.caught[0], one.result.lost)
+                    break
     finally:
         writer.close()
     if perfetto is not None:
         folder.write_text(PERFETTO, perfetto.to_json())
+    return ended
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """A run in wall-clock time that a signal ended; ``lost`` of the vehicle that was under way."""
+
+    signal: signal.Signals
+    lost: Lost | None
+
+    def data(self, contents: Contents, totals: Totals) -> dict[str, int]:
+        lost = self.lost or Lost(0, 0, 0, 0)
+        return {
+            "waiting": lost.waiting,
+            "gathered": lost.gathered,
+            "open_groups": lost.groups,
+            "not_taken_in": contents.count - totals.summary.arrived,
+        }
+
+
+def _in_words(interruption: dict[str, int]) -> str:
+    """What a run that was interrupted did not finish."""
+    return (
+        f"{interruption['waiting']:,} tuples waited, {interruption['gathered']:,} were being "
+        f"gathered, {interruption['open_groups']:,} groups of windows were open, "
+        f"{interruption['not_taken_in']:,} arrivals were not taken in; the rest is written"
+    )
 
 
 def _summary(
@@ -365,6 +447,15 @@ def run(
         float | None,
         typer.Option(metavar="X", help="vehicle, --clock wall: so many times as fast as recorded"),
     ] = None,
+    most_waiting: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="vehicle, --clock wall: jobs that may wait until the least worth are shed "
+            "(default: from rates and deadlines)",
+        ),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help=f"vehicle: also write trace.parquet and {PERFETTO}")
     ] = False,
@@ -383,7 +474,10 @@ def run(
     compiles the plan to C++ first and takes the same options. All compute the same tuples. Writes
     each output, Parquet for tuples that were late, shed, rejected or failed, and summary.json.
 
-    Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input.
+    In wall-clock time Ctrl-C or SIGTERM ends the run: what is complete is written, and what was
+    lost is told.
+
+    Exit code: 0 fine, 1 a hard output missed a deadline, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
     """
     if engine is not EngineName.SPARK:
         refuse_strangers(context, SPARK_ONLY, "--engine spark")
@@ -393,6 +487,7 @@ def run(
             clock=clock.value,
             partitioned=cores is Cores.PARTITIONED,
             speed=speed,
+            most_waiting=most_waiting,
             batching=batching,
             zero_cost=zero_cost,
             trace=trace,

@@ -35,6 +35,7 @@ from headway.engine.path_tasks import PathTasks
 from headway.engine.program import StaticOrder, build_program, tasks_for
 from headway.engine.reserved_paths import ReservedPaths
 from headway.engine.run_folder import unwritable, write_whole
+from headway.engine.waiting_room import waiting_room
 from headway.errors import Problem, QueryError
 from headway.extensions import Entry
 from headway.model.codec import plan_to_json
@@ -74,6 +75,7 @@ def slices_of(plan: Plan, policy: str = "s-edf") -> list[NodeSlice]:
                 streams=streams,
                 sends=query.sends,
                 receives=query.receives,
+                room=waiting_room(plan, mine),
                 reserved=None if paths is None else paths.on(query.node),
             )
         )

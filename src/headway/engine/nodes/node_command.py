@@ -27,7 +27,7 @@ HARD_MISSED = 3
 
 def main(slice_text: str, executable: Path, arguments: Sequence[str] | None = None) -> int:
     """Runs the node that the slice describes; 0 when all went well, 1 when the node failed, 2 for
-    bad input."""
+    bad input, 3 when it finished but a hard output missed a deadline or lost a tuple."""
     try:
         part = slice_from_json(slice_text)
         given = _parser(part).parse_args(arguments)
@@ -36,7 +36,8 @@ def main(slice_text: str, executable: Path, arguments: Sequence[str] | None = No
     except (HeadwayError, OSError) as error:
         sys.stderr.write(f"{executable.name}: {error}\n")
         return 2
-    signal.signal(signal.SIGTERM, lambda *_: process.stop())
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: process.stop())
     epoch, start = _begin(process, given)
     try:
         report = process.run(epoch, start)
@@ -48,7 +49,17 @@ def main(slice_text: str, executable: Path, arguments: Sequence[str] | None = No
         return 1 if isinstance(error, NodeFailed) else 2
     if given.json:
         sys.stdout.write(json.dumps(report) + "\n")
+    if report["hard_missed"] or report["refused_jobs"]:
+        sys.stderr.write(f"{executable.name}: {_missed(report)}\n")
+        return HARD_MISSED
     return 0
+
+
+def _missed(report: dict[str, Any]) -> str:
+    told = [f"hard output {name!r} missed a deadline" for name in report["hard_missed"]]
+    if refused := report["refused_jobs"]:
+        told.append(f"{refused:,} jobs of hard outputs were refused")
+    return ", ".join(told)
 
 
 def _parser(part: NodeSlice) -> argparse.ArgumentParser:
@@ -65,7 +76,8 @@ def _parser(part: NodeSlice) -> argparse.ArgumentParser:
         prog=f"{part.node}.pyz",
         description="\n".join(about),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="Exit codes: 0 finished, 1 the node failed, 2 bad input or a missing package.",
+        epilog="Exit codes: 0 finished, 1 the node failed, 2 bad input or a missing package, "
+        "3 finished, but a hard output missed a deadline or lost a tuple.",
     )
     add = parser.add_argument
     add("--deployment", type=Path, help=f"addresses of the nodes ({DEPLOYMENT} beside this file)")
@@ -81,6 +93,10 @@ def _parser(part: NodeSlice) -> argparse.ArgumentParser:
     )
     add("--give-up", default="5 s", help="wait for a lost peer at the end (%(default)s)")
     add("--tolerance", default="50 ms", help="lateness of input that is a warning (%(default)s)")
+    add(
+        "--most-waiting", type=int,
+        help=f"jobs that may wait until the least worth are shed ({part.room.most})",
+    )  # fmt: skip
     add("--subscriber", help="HOST:PORT that the outputs are sent to")
     add("--epoch", type=int, help="engine time in ns at the start (the first arrival)")
     add("--start", type=int, help="monotonic time in ns of the start (now)")
@@ -110,6 +126,7 @@ def _settings(part: NodeSlice, given: argparse.Namespace, executable: Path) -> N
             missed=max(given.missed, 1),
             give_up=_duration("--give-up", given.give_up),
         ),
+        most_waiting=None if given.most_waiting is None else max(1, given.most_waiting),
         subscriber=_address("--subscriber", given.subscriber) if given.subscriber else None,
         resume=given.resume,
     )

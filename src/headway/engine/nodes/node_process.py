@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from headway.engine.trace import EventKind, Trace
 from headway.engine.wall_time import ENDED, WallTime, apart
 from headway.errors import NodeFailed
 from headway.model.quantities import MICROSECOND, MILLISECOND
+from headway.model.query import Criticality
 from headway.model.user_operator import Row
 
 if TYPE_CHECKING:  # for nodes that reserve; the others carry none of it
@@ -129,6 +130,16 @@ class OtherNodes:
         return {stream for stream, sender in self._sender_of.items() if sender == peer}
 
 
+def hard_missed(run: WallTime, outputs: NodeOutputs) -> list[str]:
+    """The hard outputs of the node that missed a deadline."""
+    known = run.kernel.program.graph.outputs
+    return [
+        name
+        for name, (_, missed) in outputs.counts.items()
+        if missed and known[name].criticality is Criticality.HARD
+    ]
+
+
 def exit_report(
     node: str,
     run: WallTime,
@@ -138,7 +149,8 @@ def exit_report(
     keeping_up: KeepingUp,
     log: EventLog,
 ) -> dict[str, Any]:
-    """Times in nanoseconds, ``at`` and ``ended_at`` on the machine's monotonic clock."""
+    """Times in nanoseconds, ``at`` and ``ended_at`` on the machine's monotonic clock.
+    ``refused_jobs`` are those of hard outputs, anywhere, that were not admitted or were shed."""
     kernel = run.kernel
     return {
         "node": node,
@@ -147,6 +159,8 @@ def exit_report(
         "received": others.received,
         "sent": others.sent,
         "outputs": {n: {"tuples": t, "missed": m} for n, (t, m) in outputs.counts.items()},
+        "hard_missed": hard_missed(run, outputs),
+        "refused_jobs": kernel.refused,
         "decisions": kernel.decisions,
         "preemptions": kernel.preemptions,
         "timeouts": kernel.timeouts,
@@ -179,6 +193,8 @@ class NodeSettings:
     vehicle: str | None = None
     tolerance: int = 50 * MILLISECOND
     timing: PeerTiming = field(default_factory=PeerTiming)
+    most_waiting: int | None = None
+    """jobs, before the least worth are shed; None: what the build says"""
     subscriber: Address | None = None
     resume: bool = False
     """started again in the middle of a run: what has already arrived is gone"""
@@ -194,6 +210,8 @@ class NodeProcess:
         self.log = EventLog(part.node, path, append=settings.resume)
         self._dropped: dict[str, int] = {}
         self._policy = part.make_policy()
+        most = settings.most_waiting
+        self._room = part.room if most is None else replace(part.room, most=most)
         sent = [stream for stream, _ in part.sends]
         plan = part.plan
         tasks = plan.scheduled(trains=self._policy.fuse)
@@ -208,6 +226,7 @@ class NodeProcess:
         self._others: OtherNodes | None = None
         self._peers: Peers | None = None
         self._skipped = 0
+        self.stopped = False
         self._asked: dict[str, int] = {}
 
     @property
@@ -246,6 +265,7 @@ class NodeProcess:
             on_drop=self._drop,
             trace=Trace(kept=False),
             keeping_up=self._keeping_up,
+            room=self._room,
             live=frozenset(remote | fed),
             outside=self._see_others,
         )
@@ -253,6 +273,8 @@ class NodeProcess:
         self._others.reservations = self._reserve(run)
         self.log.note("running", epoch=epoch, start=start, resumed=settings.resume)
         peers.start()
+        if self.stopped:
+            run.post(self._stop)
         run.run(self._due(pace))
         if settings.subscriber is not None:
             for output in part.plan.query.outputs:
@@ -267,6 +289,7 @@ class NodeProcess:
         )
         report |= {
             "missed_while_down": self._skipped,
+            "stopped": self.stopped,
             "dropped": dict(sorted(self._dropped.items())),
         }
         self.log.close()
@@ -282,7 +305,7 @@ class NodeProcess:
         from headway.schedule.online.reservation import ReservationPolicy
 
         assert isinstance(self._policy, ReservationPolicy)
-        return Reservations(self.part.reserved, run, self._policy)
+        return Reservations(self.part.reserved, run, self._policy, most_held_back=self._room.most)
 
     def _see_others(self, run: WallTime) -> OtherNodes:
         assert self._peers is not None
@@ -326,10 +349,15 @@ class NodeProcess:
         )
 
     def stop(self) -> None:
-        """From a signal: no more input."""
+        """From the handler of a signal: no more input; what is inside is finished."""
+        self.stopped = True
         if self._time is not None:
-            self.log.note("stopping")
-            self._time.post(self._time.stop)
+            self._time.post_by_signal(self._stop)
+
+    def _stop(self) -> None:
+        assert self._time is not None
+        self.log.note("stopping")
+        self._time.stop()
 
     # ---------------------------------------------------------------- from the I/O thread
 

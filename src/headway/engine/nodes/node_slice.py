@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headway.engine.nodes.wire_format import WireStream, stream_of
 from headway.engine.program import StaticOrder
+from headway.engine.waiting_room import WaitingRoom, Worth
 from headway.errors import FileError, Problem
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.plan import Plan
@@ -31,6 +32,7 @@ class NodeSlice:
 
     ``policy`` is ``module:Class``; ``streams`` numbers all streams of the whole plan; ``sends``
     and ``receives`` are (stream, other node); ``fingerprint`` is that of the whole plan;
+    ``room`` tells how many jobs may wait, and what the outputs of all nodes make them worth;
     ``reserved`` what is reserved on the node, under a policy that does.
     """
 
@@ -42,6 +44,7 @@ class NodeSlice:
     streams: tuple[tuple[str, int], ...]
     sends: tuple[tuple[str, str], ...]
     receives: tuple[tuple[str, str], ...]
+    room: WaitingRoom
     reserved: ReservedPaths | None = None
 
     @property
@@ -73,6 +76,7 @@ def slice_to_json(part: NodeSlice) -> str:
         "streams": part.streams,
         "sends": part.sends,
         "receives": part.receives,
+        "room": asdict(part.room),
     }
     if part.reserved is not None:
         from headway.engine.reserved_paths import paths_data
@@ -94,12 +98,18 @@ def slice_from_json(text: str, name: str = "slice.json") -> NodeSlice:
             streams=_pairs(content["streams"]),
             sends=_pairs(content["sends"]),
             receives=_pairs(content["receives"]),
+            room=_room(content["room"]),
             reserved=_reserved(content.get("reserved")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(
             Problem(f"not a node's part of a plan: {error!r}", at=name, want="build it again")
         ) from None
+
+
+def _room(data: dict[str, Any]) -> WaitingRoom:
+    worths = {name: Worth(**worth) for name, worth in data["worths"].items()}
+    return WaitingRoom(most=data["most"], worths=worths)
 
 
 def _reserved(data: dict[str, Any] | None) -> ReservedPaths | None:

@@ -17,6 +17,7 @@ from typing import Any
 from headway.engine.operators.conform import conform_function
 from headway.engine.operators.operator_base import DropKind, StatefulOperator, failure
 from headway.errors import DataError, QueryError
+from headway.model.operator_kinds import only_native
 from headway.model.operators import Fusion, Gather, UserDefined
 from headway.model.schema import Schema
 from headway.model.user_operator import (
@@ -123,6 +124,8 @@ class CustomOperator(StatefulOperator):
         self, operator: UserDefined | Fusion, inputs: Mapping[str, Schema], output: Schema
     ) -> None:
         super().__init__(operator.name)
+        if operator.implementation is None:
+            raise QueryError([only_native(operator)])
         self._ports = tuple(inputs)
         self._implementation = operator.implementation
         self._conform = conform_function(output)

@@ -193,19 +193,20 @@ class SharesOfTuples(TupleCapacity, Shares):
     def __init__(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> None:
         super().__init__(tasks, overhead)
         room = max(0, self.soft_capacity - overhead)
-        self._unused = [share * room // max(1, self.soft_capacity) for share in self._shares]
+        self.unused = [share * room // max(1, self.soft_capacity) for share in self._shares]
+        """what is left of each task's share"""
 
     def share(self, job: ReservedJob) -> int | None:
-        return min(job.utilisation, self._unused[job.task]) or None
+        return min(job.utilisation, self.unused[job.task]) or None
 
     def admit(self, job: ReservedJob) -> bool:
         admitted = super().admit(job)
-        self._unused[job.task] -= job.held
+        self.unused[job.task] -= job.held
         return admitted
 
     def give_back(self, task: int, held: int) -> None:
         super().give_back(task, held)
-        self._unused[task] += held
+        self.unused[task] += held
 
 
 # ---------------------------------------------------------------- the policies

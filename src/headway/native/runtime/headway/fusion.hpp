@@ -34,6 +34,7 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "headway/kalman.hpp"
 #include "headway/object_keys.hpp"
@@ -54,6 +55,26 @@ struct Measurement {
   Reading reading;
   alignas(ALIGNMENT) std::byte row[ROW_BYTES];
 };
+
+/// The largest of some sizes.
+constexpr std::size_t largest(std::initializer_list<std::size_t> sizes) {
+  std::size_t found = 0;
+  for (const std::size_t size : sizes) found = size > found ? size : found;
+  return found;
+}
+
+template <class Row>
+void save_row_as(const void* row, StateWriter& writer) {
+  save_value(writer, *static_cast<const Row*>(row));
+}
+
+template <class Row>
+bool load_row_as(StateReader& reader, void* row) {
+  Row value{};
+  if (!load_value(reader, value)) return false;
+  std::memcpy(row, &value, sizeof value);
+  return true;
+}
 
 template <class Spec, class ReadingType, class StateType = FilterState>
 class SensorFusion : public GatheringOperator {
@@ -102,11 +123,11 @@ class SensorFusion : public GatheringOperator {
     output_->emit(&out);
   }
 
-  /// A result that its stream cannot hold.
+  /// A result that its stream cannot hold; it is told after all tuples that are in no estimate.
   void refuse(Out& out) {
     out.timestamp = oldest_input_;
     ++results_;
-    output_->drop(DropKind::FAILED, Reason::USER, 0, NO_PORT, &out);
+    if (!refused_.push(out)) output_->drop(DropKind::FAILED, Reason::USER, 0, NO_PORT, &out);
   }
 
   // -------------------------------------------------------------- one execution
@@ -116,7 +137,7 @@ class SensorFusion : public GatheringOperator {
            Pool<Estimate>::bytes(Spec::most_estimates) +
            Pool<Measured>::bytes(Spec::most_measurements) + List<Found>::bytes(Spec::most_items) +
            List<std::uint32_t>::bytes(Spec::most_items) + List<Fused>::bytes(Spec::most_items) +
-           List<ObjectKey>::bytes(Spec::most_items);
+           List<ObjectKey>::bytes(Spec::most_items) + List<Out>::bytes(Spec::most_items);
   }
 
   void open(Arena& arena) override {
@@ -127,6 +148,7 @@ class SensorFusion : public GatheringOperator {
     order_.open(arena, Spec::most_items);
     fused_.open(arena, Spec::most_items);
     measured_.open(arena, Spec::most_items);
+    refused_.open(arena, Spec::most_items);
   }
 
   void accept(Port port, const void* row, Nanoseconds now, bool late,
@@ -476,6 +498,10 @@ class SensorFusion : public GatheringOperator {
     std::sort(measured_.begin(), measured_.end());
     report(at, {measured_.begin(), static_cast<std::uint32_t>(measured_.size())});
     drop_unseen();
+    for (const Out& out : refused_) {
+      output_->drop(DropKind::FAILED, Reason::USER, 0, NO_PORT, &out);
+    }
+    refused_.clear();
   }
 
   /// Forgets objects whose estimates nothing that may still come in time could be built upon. A
@@ -613,6 +639,7 @@ class SensorFusion : public GatheringOperator {
   List<std::uint32_t> order_;
   List<Fused> fused_;
   List<ObjectKey> measured_;
+  List<Out> refused_;
   OperatorOutput* output_ = nullptr;
   std::int64_t execution_ = 0;
   std::int64_t items_ = 0;

@@ -29,11 +29,11 @@ constexpr std::int64_t floor_division(std::int64_t value, std::int64_t by) {
 // ---------------------------------------------------------------- roots
 
 /// A root is the number of an arrival, or of a result that came without one; above it stands the
-/// source that it came from (counted from 1; 0: none).
+/// source that it came from (counted from 1; 0: none), under a gatekeeper its number in the plan.
 inline constexpr unsigned ROOT_BITS = 48;
 
 constexpr std::int64_t root_of(std::int64_t number, Index source) {
-  return number | static_cast<std::int64_t>(source + 1) << ROOT_BITS;
+  return source == NONE ? number : number | static_cast<std::int64_t>(source + 1) << ROOT_BITS;
 }
 constexpr std::int64_t root_number(std::int64_t root) {
   return root & ((std::int64_t{1} << ROOT_BITS) - 1);

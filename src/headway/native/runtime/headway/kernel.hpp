@@ -65,6 +65,8 @@ enum class EventKind : std::uint8_t {
 /// Looks at what enters the query.
 class Gatekeeper {
  public:
+  /// The number of a source among those of the whole plan.
+  virtual Index origin(Index source) = 0;
   /// Whether a tuple may enter; what becomes of one that may not is the gatekeeper's task.
   virtual bool lets_in(Index source, const void* row, std::int64_t root, bool late) = 0;
 
@@ -181,10 +183,13 @@ class Kernel {
 
   /// A tuple that passed the entrance goes into the query.
   void enter(Index source, const void* row, bool late) {
-    const std::int64_t root = root_of(++roots, source);
-    if (gatekeeper == nullptr || gatekeeper->lets_in(source, row, root, late)) {
-      pass_on(program_.sources[source].outlet, row, root, late);
+    const Index outlet = program_.sources[source].outlet;
+    if (gatekeeper == nullptr) {
+      pass_on(outlet, row, root_of(++roots, source), late);
+      return;
     }
+    const std::int64_t root = root_of(++roots, gatekeeper->origin(source));
+    if (gatekeeper->lets_in(source, row, root, late)) pass_on(outlet, row, root, late);
   }
 
   // -------------------------------------------------------------- passing on

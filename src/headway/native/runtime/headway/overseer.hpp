@@ -18,10 +18,10 @@ class Overseer {
   virtual bool overrun(std::int64_t key) const = 0;
   /// What is noted of a job that goes on after others.
   virtual EventKind resumed(const Job& job) const = 0;
-  /// An operator of the job has taken its time; what it gives out comes next.
-  virtual void spent(Job& job, Nanoseconds time) = 0;
-  /// The operator has given out all it gives.
-  virtual void gave(Job& job) = 0;
+  /// An operator of the job is about to give out what it gives.
+  virtual void works(Job& job) = 0;
+  /// It has given out all it gives, and has taken so long: in virtual time what is declared.
+  virtual void worked(Job& job, Nanoseconds taken) = 0;
   /// A job is done, and forgotten; this was reserved for it.
   virtual void ended(PathJob* path) = 0;
 

@@ -184,6 +184,8 @@ class Reservations final : public Overseer, public Gatekeeper {
 
   // -------------------------------------------------------------- entering
 
+  Index origin(Index source) override { return tables_->sources[source].origin; }
+
   /// A tuple beyond the declared rate of a hard path is listed as rejected, and goes to soft trains
   /// only.
   bool lets_in(Index source, const void* row, std::int64_t root, bool late) override {
@@ -202,31 +204,42 @@ class Reservations final : public Overseer, public Gatekeeper {
   // -------------------------------------------------------------- admission
 
   /// The job of a tuple before a unit is that of the train which made it, if both are on one path,
-  /// else a new one, which has to be admitted.
+  /// else a new one, which has to be admitted. Where nothing is declared nothing is reserved.
   bool admit(Job& job) override {
+    if (job.key > LATEST) job.key = LATEST;
     const UnitReservation& unit = tables_->units[job.unit->index];
     Index source = source_of(job.root);
-    if (source == NONE) source = unit.first_source;
-    const PathPlace& place = unit.places[source];
-    if (job.key > LATEST) job.key = LATEST;
-    if (at_work_ != nullptr && same(at_work_->place, place)) {
+    if (source >= unit.places.count) source = unit.first_source;
+    const PathPlace* place = source < unit.places.count ? &unit.places[source] : nullptr;
+    if (place != nullptr && place->ledger == NONE) place = nullptr;
+    if (at_work_ != nullptr && (place == nullptr || same(at_work_->place, *place))) {
       ++at_work_->pending;
       job.path = at_work_;
-    } else {
-      job.path = released(job, unit, source, place);
-    }
-    if (job.path == nullptr) {
-      reject(job, place.hard);
-      return false;
+    } else if (place != nullptr) {
+      job.path = released(job, unit, source, *place);
+      if (job.path == nullptr) {
+        reject(job, place->hard);
+        return false;
+      }
     }
     job.key = key_of(job);
     return true;
   }
 
+  // -------------------------------------------------------------- between processes
+
+  /// In place of a root that leaves for another process: its source, which is all that is asked for
+  /// there (NONE: a timer or a window made it).
+  static Index leaving(std::int64_t root) { return source_of(root); }
+  /// A root of our own for a tuple that another process let leave.
+  std::int64_t coming(Index source) { return root_of(++kernel_.roots, source); }
+
   // -------------------------------------------------------------- budgets
 
   /// The key of a job before its next operator, for which its budget must do.
   std::int64_t key_now(Job& job, bool others, bool& overran) override {
+    overran = false;
+    if (job.path == nullptr) return job.key;
     PathJob& path = *job.path;
     overran = overruns(path, job.cost, others);
     if (overran) path.overrun = true;
@@ -240,13 +253,12 @@ class Reservations final : public Overseer, public Gatekeeper {
     return overrun(job.key) ? EventKind::REPLENISH : EventKind::RESUME;
   }
 
-  void spent(Job& job, Nanoseconds time) override {
-    at_work_ = job.path;
-    at_work_->budget -= time;
-  }
+  void works(Job& job) override { at_work_ = job.path; }
 
-  /// What windows give out now is not of this job.
-  void gave(Job&) override { at_work_ = nullptr; }
+  void worked(Job&, Nanoseconds taken) override {
+    if (at_work_ != nullptr) at_work_->budget -= taken;
+    at_work_ = nullptr;  // what windows give out now is not of this job
+  }
 
   /// A train has run; if it was the job's last, its reservation is returned.
   void ended(PathJob* path) override {
@@ -320,8 +332,8 @@ class Reservations final : public Overseer, public Gatekeeper {
   }
 
   std::int64_t key_of(const Job& job) const {
+    if (job.path == nullptr || !job.path->overrun) return job.key;
     const PathJob& path = *job.path;
-    if (!path.overrun) return job.key;
     return OVERRUN + (path.deadline < LATEST ? path.deadline : LATEST);
   }
 

@@ -269,11 +269,12 @@ struct PathWork {
   bool bounded;
 };
 
-/// Of a unit with a cost; a free one has no places.
+/// Of a unit that declares a cost; where nothing is declared there are no places. Sources are those
+/// of the whole plan.
 struct UnitReservation {
   /// Whose task the results of timers and windows belong to.
   Index first_source;
-  /// By source; and by source, then port.
+  /// By source, the ledger NONE where none of its tuples come; and by source, then port.
   Span<PathPlace> places;
   Span<PathWork> works;
 };
@@ -294,6 +295,8 @@ struct LedgerTable {
 /// A source that a hard path begins at: its declared rates, and the soft trains and outputs that may
 /// take what is beyond them. Without rates: not policed.
 struct PolicedSource {
+  /// Its number among the sources of the whole plan; NONE: a stream of another node.
+  Index origin;
   Span<DeclaredRate> rates;
   Span<Entry> takers;
   Span<Index> outputs;

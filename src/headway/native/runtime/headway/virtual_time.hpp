@@ -8,11 +8,12 @@
 // an operator ends, time jumps there; otherwise its end is an event among the others, and after it a
 // more urgent job may go first. A train of stateless operators is run by one call, and a source
 // whose tuples all enter one such train has a lane into it: same results at the same times, with
-// less work for each tuple.
+// less work for each tuple. Under a policy that reserves, every job is admitted and looked at before
+// each of its operators instead.
 #pragma once
 
 #include "headway/bus_network.hpp"
-#include "headway/overseer.hpp"
+#include "headway/reservations.hpp"
 
 namespace headway {
 
@@ -54,7 +55,10 @@ class VirtualTime {
   Kernel<VirtualTime> kernel;
 
   VirtualTime(const Program& program, Sinks& sinks)
-      : kernel(program, *this, sinks), program_(program), network_(*this) {}
+      : kernel(program, *this, sinks),
+        program_(program),
+        network_(*this),
+        reservations_(kernel) {}
   VirtualTime(const VirtualTime&) = delete;
   VirtualTime& operator=(const VirtualTime&) = delete;
 
@@ -68,12 +72,12 @@ class VirtualTime {
       sum += List<Index>::bytes(program.groups[group].places.count);
       sum += Heap<Ready>::bytes(most_jobs(program, group));
     }
+    if (program.reservations != nullptr) sum += Reservations<VirtualTime>::bytes(program);
     return sum;
   }
 
-  /// Lays out the memory of the run; operators are opened by who owns them. `overseer`: every job
-  /// is admitted, and looked at before each of its operators.
-  void open(Arena& arena, Overseer* overseer = nullptr) {
+  /// Lays out the memory of the run; operators are opened by who owns them.
+  void open(Arena& arena) {
     kernel.open(arena, true);
     network_.open(program_, arena);
     events_.open(arena, program_.most_events);
@@ -89,8 +93,9 @@ class VirtualTime {
       }
       group->ready.open(arena, most_jobs(program_, place));
     }
-    overseer_ = overseer;
-    if (overseer != nullptr) {
+    if (program_.reservations != nullptr) {
+      reservations_.open(arena);
+      overseer_ = &reservations_;
       for (std::uint32_t place = 0; place < program_.units.count; ++place) {
         UnitState& unit = kernel.unit(static_cast<Index>(place));
         if (!unit.free) unit.whole = false;
@@ -415,9 +420,10 @@ class VirtualTime {
   /// An operator does what it does; whether another one follows.
   bool step_on(Job& job) {
     if (overseer_ == nullptr) return kernel.step_on(job);
-    overseer_->spent(job, job.cost);
+    const Nanoseconds cost = job.cost;
+    overseer_->works(job);
     const bool more = kernel.step_on(job);
-    overseer_->gave(job);
+    overseer_->worked(job, cost);
     return more;
   }
 
@@ -622,6 +628,7 @@ class VirtualTime {
 
   const Program& program_;
   BusNetwork<VirtualTime> network_;
+  Reservations<VirtualTime> reservations_;
   Heap<TimedCall> events_;
   Group* groups_ = nullptr;
   /// Groups that may have something to choose, in the order in which they came to it.

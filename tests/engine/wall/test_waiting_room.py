@@ -1,0 +1,162 @@
+"""Under overload the queue stays short: who is shed, in which order, and how that is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.compiler.build import one_node, source
+from tests.engine.wall.taking_time import CLOCK
+from tests.engine.wall.test_wall import at, slow
+from tests.exploring import examples
+
+from headway.compiler import compile_query
+from headway.engine.operators.operator_base import DropKind
+from headway.engine.results import RunResult
+from headway.engine.waiting_room import FEWEST, waiting_room
+from headway.engine.wall_engine import WallEngine
+from headway.model.expression import Column, Sql
+from headway.model.operators import Aggregate, Input
+from headway.model.plan import Plan
+from headway.model.quantities import MILLISECOND, SECOND, Cost, Rate
+from headway.model.query import Criticality, Output, Query, Source
+
+MS = MILLISECOND
+HARD, SOFT = Criticality.HARD, Criticality.SOFT
+
+
+def seldom(name: str) -> Source:
+    return replace(source(name), rate=Rate(1, 50 * MS))
+
+
+def plan(deadline: int = 500, weight: float = 2.0) -> Plan:
+    """A hard output of `a`; soft ones of `b`, that are worth more, and of `c`. 10 ms a tuple."""
+    query = Query(
+        name="crowded",
+        sources=tuple(seldom(name) for name in "abc"),
+        steps=tuple(slow(f"for_{name}", name, 10 * MS) for name in "abc"),
+        outputs=(
+            Output(name="a", stream="for_a", deadline=deadline * MS, criticality=HARD),
+            Output(
+                name="b",
+                stream="for_b",
+                deadline=deadline * MS,
+                criticality=SOFT,
+                weight=weight,
+            ),
+            Output(name="c", stream="for_c", deadline=deadline * MS, criticality=SOFT),
+        ),
+    )
+    return compile_query(query, one_node(query))
+
+
+CROWDED = plan()
+
+
+def run(
+    given: list[tuple[int, str]], most: int, policy: str = "s-edf", of: Plan | None = None
+) -> RunResult:
+    engine = WallEngine(plan=of or CROWDED, clock=CLOCK, policy=policy, most_waiting=most)
+    result = engine.run([at(when, name) for when, name in sorted(given)])
+    assert engine.keeping_up.worst_backlog <= most
+    return result
+
+
+def shed(result: RunResult) -> list[tuple[str, int]]:
+    found = [one for _, one in result.side.dropped]
+    assert {one.kind for one in found} <= {DropKind.SHED}
+    return [(one.where, one.row[0] // 1000) for one in found]
+
+
+def test_the_least_weight_goes_first_and_the_hard_last() -> None:
+    """Nine wait where eight may: two go, so that seven are left."""
+    result = run([(0, "a")] * 3 + [(0, "b")] * 3 + [(0, "c")] * 3, most=8)
+    assert shed(result) == [("for_c", 0)] * 2
+    assert result.summary().shed == 2
+    assert [len(result.outputs[name]) for name in "abc"] == [3, 3, 1]
+    assert result.summary().refused == 0
+    reasons = {one.reason for _, one in result.side.dropped}
+    assert reasons == {"8 jobs wait"}
+
+
+def test_of_equal_weight_the_latest_deadline_goes() -> None:
+    given = [(0, "a"), (1, "c"), (2, "c"), (3, "c"), (4, "c")]
+    result = run(given, most=3)
+    assert shed(result) == [("for_c", 4)]
+
+
+def test_what_is_late_goes_before_what_is_of_less_weight() -> None:
+    """At 20, when there is time to take in the tuples of `c`, that of `b` is 4 ms late."""
+    given = [(0, "a"), (0, "a"), (1, "b"), (15, "c"), (16, "c"), (17, "c")]
+    result = run(given, most=3, of=plan(deadline=15))
+    assert shed(result) == [("for_b", 1)]
+    (dropped,) = [one for _, one in result.side.dropped]
+    assert dropped.reason == "3 jobs wait, and its deadline passed 4.000 ms ago"
+
+
+def test_hard_tuples_are_shed_only_when_no_soft_one_waits_and_then_count_as_refused() -> None:
+    result = run([(0, "b")] * 3 + [(1, "a")] * 12, most=8)
+    lost = shed(result)
+    hard = lost.count(("for_a", 1))
+    assert lost[:2] == [("for_b", 0)] * 2
+    assert hard == len(lost) - 2 > 0
+    assert result.summary().refused == hard
+    told = {one.reason for _, one in result.side.dropped if one.where == "for_a"}
+    assert told == {"8 jobs wait (a hard output needed it)"}
+
+
+@pytest.mark.parametrize("policy", ["s-edf", "fifo+", "least-laxity", "rop-edf", "cbs", "er-edf"])
+@examples(25)
+@given(
+    given=st.lists(st.tuples(st.integers(0, 80), st.sampled_from("abc")), max_size=60),
+    most=st.integers(1, 12),
+)
+def test_every_tuple_comes_out_or_is_listed_and_never_too_many_wait(
+    policy: str, given: list[tuple[int, str]], most: int
+) -> None:
+    engine = WallEngine(plan=CROWDED, clock=CLOCK, policy=policy, most_waiting=most)
+    result = engine.run([at(when, name) for when, name in sorted(given)])
+    assert engine.keeping_up.worst_backlog <= most
+    outputs = sum(len(record) for record in result.outputs.values())
+    assert outputs + len(result.side.dropped) == len(given)
+
+
+def test_a_window_does_not_wait_for_what_was_shed() -> None:
+    query = Query(
+        name="windowed",
+        sources=(seldom("a"),),
+        steps=(
+            slow("slowly", "a", 10 * MS),
+            Aggregate(
+                name="counted",
+                inputs=(Input("input", "slowly"),),
+                cost=Cost(0),
+                window=20 * MS,
+                every=20 * MS,
+                columns=(Column("n", Sql("count(*)")),),
+            ),
+        ),
+        outputs=(Output(name="n", stream="counted", deadline=SECOND, criticality=SOFT),),
+    )
+    result = WallEngine(
+        plan=compile_query(query, one_node(query)), clock=CLOCK, most_waiting=2
+    ).run([at(n, "a") for n in range(40)])
+    counted = sum(row[-1] for row in result.outputs["n"].rows)
+    assert 0 < counted < 40
+    assert counted + result.summary().shed == 40
+
+
+def test_the_default_follows_from_rates_and_deadlines() -> None:
+    def most(rate: Rate | None, deadline: int) -> int:
+        given = plan()
+        sources = tuple(replace(one, rate=rate) for one in given.query.sources)
+        outputs = tuple(replace(one, deadline=deadline) for one in given.query.outputs)
+        query = replace(given.query, sources=sources, outputs=outputs)
+        tasks = [replace(task, relative_deadline=deadline) for task in given.tasks]
+        return waiting_room(replace(given, query=query), tasks).most
+
+    assert most(Rate(1, 50 * MS), 500 * MS) == FEWEST
+    assert most(Rate(1000, SECOND), 2 * SECOND) == 3 * 2 * 3000
+    assert most(None, 2 * SECOND) == 3 * FEWEST
