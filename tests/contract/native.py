@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,10 @@ from headway.model.plan import Plan
 from headway.model.query import Query, Source
 from headway.native.native_engine import NativeEngine
 from headway.native.refusals import query_problems
+from headway.native.toolchain import Mode
+
+MODE = Mode(os.environ.get("HEADWAY_CONTRACT_MODE", Mode.DEBUG))
+"""how programs are compiled: quickly, or with the compiler's sanitizers"""
 
 
 def refusal(operators: Iterable[Operator], sources: Iterable[Source] = ()) -> str:
@@ -90,7 +95,7 @@ def both(
     """(vehicle, the vehicle engine's, the native engine's), without costs or with them."""
     found = []
     with with_twins(plan) as compiled:
-        native = NativeEngine(plan=compiled, charged=charged, keep_trace=False)
+        native = NativeEngine(plan=compiled, charged=charged, mode=MODE, keep_trace=False)
     for vehicle in recording.vehicles:
         arrivals = recording.arrivals(plan, vehicle)
         python = Engine(plan=plan, charged=charged, keep_trace=False).run(arrivals)

@@ -1,5 +1,5 @@
-"""Tuples on a CAN bus: split as the plan counts them, joined again, losses counted. A pair of sockets
-stands for the bus; SocketCAN itself needs a kernel that has it."""
+"""Tuples on a CAN bus: split as the plan counts them, joined again, losses counted. A pair of
+sockets stands for the bus; SocketCAN itself needs a kernel that has it."""
 
 from __future__ import annotations
 
