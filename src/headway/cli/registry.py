@@ -59,7 +59,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     _own(
         "compare",
-        "Run a recording on the vehicle engine and on Spark, and count the tuples they agree on.",
+        "Run a recording on the vehicle engine and on another, and count the tuples they agree on.",
     ),
     _own(
         "spark-submit-args",
@@ -69,6 +69,10 @@ COMMANDS: tuple[Command, ...] = (
         "build",
         "Build one self-contained executable for each node of a plan: a Python bundle or native "
         "code.",
+    ),
+    _own(
+        "launch",
+        "Start all nodes of a built car on this machine, watch them run, and stop them together.",
     ),
     _own(
         "schedule",
