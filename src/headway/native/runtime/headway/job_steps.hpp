@@ -10,8 +10,8 @@
 
 namespace headway {
 
-/// Of a kernel that gives `now`, `pass_on`, `start_timer`, `leaving_mark`, `drop_at_step`, `no_room`
-/// and `ITEM_BY_ITEM`.
+/// Of a kernel that gives `now`, `pass_on`, `start_timer`, `leaving_mark`, `drop_at_step`,
+/// `no_room` and `ITEM_BY_ITEM`.
 template <class Kernel>
 class JobSteps {
  public:
@@ -225,7 +225,8 @@ class JobSteps {
     StepOutput output(kernel_, job, table.steps[0]);
     table.gathering->item(tuple, output);
     take_results(job, *table.gathering, output);
-    job.row = tuple.next == nullptr ? first_from(job, static_cast<Port>(tuple.port + 1)) : tuple.next;
+    job.row = tuple.next;
+    if (tuple.next == nullptr) job.row = first_from(job, static_cast<Port>(tuple.port + 1));
   }
 
   /// The first tuple of a batch by this port or one after it.

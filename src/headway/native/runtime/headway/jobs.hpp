@@ -371,7 +371,8 @@ struct UnitState {
     sum += Slots::bytes(InnerRow::ROW_OFFSET + unit.inner_bytes, unit.most_pending);
     sum += Slots::bytes(Gathered::ROW_OFFSET + unit.entry_bytes, unit.most_gathered);
     if (unit.holds_windows_back) sum += Flights::bytes(unit.most_jobs);
-    sum += 2 * aligned((count + 1) * sizeof(std::int64_t)) + 2 * aligned(count * sizeof(std::int64_t));
+    sum += 2 * aligned((count + 1) * sizeof(std::int64_t));
+    sum += 2 * aligned(count * sizeof(std::int64_t));
     sum += 2 * aligned(unit.inner_bytes) + aligned(count * sizeof(Index));
     return sum;
   }

@@ -19,10 +19,10 @@
 //       has come; `order` is its turn at one instant, then the number that `Kernel::next_number`
 //       gives. False: there is no room for another call.
 //   bool queue(Job& job)
-//       A job with a cost is ready; it has its key, not yet its number: `Kernel::number_job`. False:
-//       it is not taken, and the kernel forgets it. Whoever takes a job runs it by `begin`, then
-//       `step_on` while that says that another operator follows, then `end`; between two of these
-//       calls it may be left alone for as long as one likes.
+//       A job with a cost is ready; it has its key, not yet its number (`Kernel::number_job`).
+//       False: it is not taken, and the kernel forgets it. Whoever takes a job runs it by `begin`,
+//       then `step_on` while that says that another operator follows, then `end`; between two of
+//       these calls it may be left alone for as long as one likes.
 //   void send(const Outlet& outlet, const void* row, std::int64_t root, bool late)
 //       A tuple leaves for other nodes.
 //   void time_moved()
@@ -86,8 +86,9 @@ class Kernel {
       unit->open(program_.units[place], static_cast<Index>(place), Time::FREE_UNITS, arena);
       for (std::uint32_t step = 0; step < unit->steps; ++step) {
         const Operator* const stateful = program_.units[place].steps[step].stateful;
+        if (stateful == nullptr) continue;
         for (const WindowedOperator& windowed : program_.windowed) {
-          if (stateful != nullptr && windowed.stateful == stateful) unit->marks[step] = windowed.mark;
+          if (windowed.stateful == stateful) unit->marks[step] = windowed.mark;
         }
       }
     }
@@ -110,6 +111,8 @@ class Kernel {
   bool traced() const { return traced_; }
   /// How many tuples have appeared at an outlet.
   std::int64_t passed(Index outlet) const { return passed_[outlet]; }
+
+  void count_passed(Index outlet) { ++passed_[outlet]; }
 
   std::int64_t next_number() { return ++number; }
 
@@ -224,6 +227,19 @@ class Kernel {
     }
   }
 
+  /// A tuple waits before a unit as a job.
+  void release_fresh(UnitState& unit, Port port, const void* row, std::uint32_t row_bytes,
+                     std::int64_t root, bool late) {
+    Job* const job = new_job(unit);
+    if (job == nullptr) {
+      no_room(unit.table->steps[0], port, row);
+      return;
+    }
+    std::memcpy(job->own_row(), row, row_bytes);
+    job->work = Work::FRESH_TUPLE;
+    release(*job, port, timestamp_of(row), root, late);
+  }
+
   // -------------------------------------------------------------- running
 
   /// A job that was queued begins: its first operator is known.
@@ -308,7 +324,8 @@ class Kernel {
 
   void note(EventKind kind, Nanoseconds start, Nanoseconds end, const char* node, const char* place,
             const char* what, std::int64_t job, std::int32_t first, std::int32_t count) {
-    sinks_.event({static_cast<std::uint8_t>(kind), start, end, node, place, what, job, first, count});
+    const std::uint8_t number_of_kind = static_cast<std::uint8_t>(kind);
+    sinks_.event({number_of_kind, start, end, node, place, what, job, first, count});
   }
 
   void drop_at_source(Index source, DropKind kind, Reason reason, std::int64_t detail,
@@ -438,18 +455,6 @@ class Kernel {
     return job;
   }
 
-  void release_fresh(UnitState& unit, Port port, const void* row, std::uint32_t row_bytes,
-                     std::int64_t root, bool late) {
-    Job* const job = new_job(unit);
-    if (job == nullptr) {
-      no_room(unit.table->steps[0], port, row);
-      return;
-    }
-    std::memcpy(job->own_row(), row, row_bytes);
-    job->work = Work::FRESH_TUPLE;
-    release(*job, port, timestamp_of(row), root, late);
-  }
-
   /// A job becomes ready: it queues by its policy's key.
   void release(Job& job, Port port, Microseconds timestamp, std::int64_t root, bool late) {
     UnitState& unit = *job.unit;
@@ -490,7 +495,8 @@ class Kernel {
   /// A job that takes no time.
   void run_free(UnitState& unit, Port port, const void* row, std::int64_t root, bool late) {
     if (unit.whole) {
-      // Stateless: one call. Whatever holds the tuple back from windows does so until it is through.
+      // Stateless: one call. Whatever holds the tuple back from windows does so until it is
+      // through.
       const void* out = nullptr;
       const WholeResult result = run_whole(unit, port, row, out);
       ++unit.ran[result.ran];
@@ -652,9 +658,6 @@ class Kernel {
   bool has_windows_ = false;
   bool closes_windows_ = false;
 
-  template <class Any>
-  friend class Watermarks;
-  friend Time;
 };
 
 }  // namespace headway
