@@ -225,7 +225,9 @@ WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow")
 LANGUAGE = ("-fno-exceptions", "-fno-rtti", "-ffp-contract=off")
 THREADS = ("-pthread",)
 """applications may use them; costs nothing where they do not"""
-SMALL = ("-O2", "-ffunction-sections", "-fdata-sections")
+UNWINDING = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
+"""tables that only exceptions and debuggers read: a tenth of a program"""
+SMALL = ("-O2", "-ffunction-sections", "-fdata-sections", *UNWINDING)
 LINKED_SMALL = ("-Wl,--gc-sections", "-Wl,--as-needed", "-s")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
