@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.contract.cases import CASES, merged
+from tests.contract.native_users import twin_of, with_twins
 from tests.contract.recordings import Recording
 
 from headway.engine.engine import Engine
@@ -18,11 +20,17 @@ from headway.model.plan import Plan
 from headway.model.query import Query, Source
 from headway.native.native_engine import NativeEngine
 from headway.native.refusals import query_problems
+from headway.native.toolchain import Mode
+
+MODE = Mode(os.environ.get("HEADWAY_CONTRACT_MODE", Mode.DEBUG))
+"""how programs are compiled: quickly, or with the compiler's sanitizers"""
 
 
 def refusal(operators: Iterable[Operator], sources: Iterable[Source] = ()) -> str:
-    """Why native code does not run these; empty if it does."""
-    problems: list[Problem] = list(query_problems(sources, operators))
+    """Why native code does not run these; empty if it does. User-defined operators that have a twin
+    in C++ are run by that."""
+    others = [operator for operator in operators if not twin_of(operator)]
+    problems: list[Problem] = list(query_problems(sources, others))
     return "; ".join(problem.what for problem in problems)
 
 
@@ -85,8 +93,9 @@ def both(
     plan: Plan, recording: Recording, *, charged: bool = False
 ) -> list[tuple[str, Gave, Gave]]:
     """(vehicle, the vehicle engine's, the native engine's), without costs or with them."""
-    native = NativeEngine(plan=plan, charged=charged, keep_trace=False)
     found = []
+    with with_twins(plan) as compiled:
+        native = NativeEngine(plan=compiled, charged=charged, mode=MODE, keep_trace=False)
     for vehicle in recording.vehicles:
         arrivals = recording.arrivals(plan, vehicle)
         python = Engine(plan=plan, charged=charged, keep_trace=False).run(arrivals)

@@ -141,7 +141,7 @@ def run(plan: Plan, arrivals: Iterable[Arrival]) -> RunResult:
     program = write_program(layout, exact_sizes(layout))
     files = with_runtime({**program.files, LIBRARY: library_text(program)})
     built = cached_program(files, [LIBRARY], host(), kind=Kind.SHARED, mode=Mode.DEBUG)
-    engine = NativeEngine(plan=plan, keep_trace=False)
+    engine = NativeEngine(plan=plan, mode=Mode.DEBUG, keep_trace=False)
     engine._program = CompiledProgram(built.path, layout, b"")
     return engine.run(arrivals)
 

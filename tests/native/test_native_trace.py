@@ -21,16 +21,14 @@ from headway.errors import PlacementError
 from headway.model.plan import Plan
 from headway.native.toolchain import Mode
 
-STATELESS_AND_WINDOWS = ("filter", "map", "union", "filter", "map", "join", "aggregate")
-WINDOWS = ("filter", "map", "join", "aggregate", "aggregate")
-QUICKLY_COMPILED = ("-O0", "-g0")
+WINDOWS = ("filter", "map", "join", "aggregate", "aggregate", "gather")
 
 pytestmark = needs_compiler
 
 
 def check(cases: Sequence[Case], folder: Path, mode: Mode = Mode.DEBUG) -> None:
-    extra = QUICKLY_COMPILED if mode is Mode.DEBUG else ()
-    for case, native in zip(cases, native_lines(cases, folder, mode=mode, extra=extra), strict=True):
+    compiled_runs = native_lines(cases, folder, mode=mode)
+    for case, native in zip(cases, compiled_runs, strict=True):
         python = python_lines(case)
         assert python == native, first_difference(python, native)
 
@@ -67,7 +65,7 @@ def cases(seed: int, shape: Shape, count: int) -> list[Case]:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("cores", [1, 2])
 def test_random_plans(seed: int, cores: int, tmp_path: Path) -> None:
-    shape = Shape(kinds=STATELESS_AND_WINDOWS, cores=cores)
+    shape = Shape(cores=cores)
     check(cases(7_000 + 10 * cores + seed, shape, 25), tmp_path)
 
 
@@ -78,7 +76,7 @@ def test_random_plans_full_of_windows(seed: int, tmp_path: Path) -> None:
 
 @needs_sanitizers
 def test_random_plans_under_sanitizers(tmp_path: Path) -> None:
-    shape = Shape(kinds=STATELESS_AND_WINDOWS, cores=2)
+    shape = Shape(cores=2)
     given = [*cases(7_200, Shape(kinds=WINDOWS), 12), *cases(7_201, shape, 12), *reserving()]
     check(given, tmp_path, Mode.SANITIZED)
 
@@ -103,7 +101,7 @@ def test_several_cores(tmp_path: Path) -> None:
 
 
 def test_bursts_and_what_is_malformed(tmp_path: Path) -> None:
-    draw, given = random.Random(7), []
+    draw, given = random.Random(7), list[Case]()
     while len(given) < 12:
         plan = batching.safe_plan(draw)
         if plan is not None:
@@ -117,7 +115,7 @@ def test_bursts_and_what_is_malformed(tmp_path: Path) -> None:
 
 
 def reserving() -> list[Case]:
-    draw, given = random.Random(5), []
+    draw, given = random.Random(5), list[Case]()
     for text in (small.TWO_STEPS, small.CROSSING):
         plan = small.plan_of(text)
         for policy in ("rop-edf-1", "rop-edf-2"):

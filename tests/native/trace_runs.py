@@ -3,6 +3,7 @@ in both as the same lines."""
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 from collections import Counter
@@ -16,9 +17,12 @@ from tests.native.needed import host
 from tests.native.row_layouts import layout_of
 
 from headway.engine.jobs import Arrival
+from headway.engine.kernel import Kernel
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.results import RunResult
+from headway.model.operators import UserDefined
 from headway.model.plan import Plan
+from headway.model.query import Step
 from headway.model.schema import Schema
 from headway.native.arrow_rows import RowLayout, rows_of_tuples, tuples_of_rows
 from headway.native.cpp_program import write_program
@@ -30,6 +34,8 @@ RUNTIME = Path(__file__).parents[2] / "src/headway/native/runtime"
 KINDS = (DropKind.LATE, DropKind.FAILED, DropKind.REJECTED, DropKind.SHED)
 """as the runtime numbers them"""
 MALFORMED = 0x8000
+QUICKLY_COMPILED = ("-O0", "-g0")
+"""after the flags of a mode: most of the time goes into compiling"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +48,19 @@ class Case:
     charged: bool = True
     partitioned: bool = False
 
-    def named(self, name: str) -> Case:
-        """The same plan of a query of that name: the name of a namespace."""
-        return replace(self, plan=replace(self.plan, query=replace(self.plan.query, name=name)))
+    def to_compile(self, name: str) -> Case:
+        """The same plan of a query of that name, that of a namespace; with classes in C++."""
+        steps = tuple(map(_with_native, self.plan.query.steps))
+        query = replace(self.plan.query, name=name, steps=steps)
+        return replace(self, plan=replace(self.plan, query=query))
+
+
+def _with_native(step: Step) -> Step:
+    """A test's own operator has a twin of the same name."""
+    if not isinstance(step, UserDefined) or step.implementation is None:
+        return step
+    name = step.implementation.partition(":")[2]
+    return replace(step, native=f"tests/native/random_users.hpp:random_users::{name}")
 
 
 # -------------------------------------------------------------------- the Python kernel
@@ -93,7 +109,7 @@ def _layouts(case: Case) -> dict[str, tuple[Schema, RowLayout]]:
 def _dropped(result: RunResult) -> list[str]:
     ports = {
         name: {one.port: place for place, one in enumerate(operator.inputs)}
-        for name, operator in result.kernel.program.graph.operators.items()
+        for name, operator in _kernel(result).program.graph.operators.items()
     }
     lines = []
     for now, one in result.side.dropped:
@@ -107,8 +123,14 @@ def _unread(row: object) -> bool:
     return not (isinstance(row, tuple) and len(row) > 1 and isinstance(row[0], int))
 
 
-def _counts(result: RunResult) -> list[str]:
+def _kernel(result: RunResult) -> Kernel:
     kernel = result.kernel
+    assert isinstance(kernel, Kernel)
+    return kernel
+
+
+def _counts(result: RunResult) -> list[str]:
+    kernel = _kernel(result)
     numbers = (
         kernel.arrived, kernel.decisions, kernel.preemptions, kernel.timeouts, kernel.refused,
         kernel.now, 0,
@@ -122,9 +144,8 @@ def _counts(result: RunResult) -> list[str]:
             consumed[name] += sum(unit.ran[index + 1 :])
             if index + 1 < len(unit.operators):
                 produced[name] += sum(unit.ran[index + 2 :])
-    for name in sorted(kernel.program.graph.operators):
-        lines.append(f"ran|{name}|{consumed[name]}|{produced[name]}")
-    return lines
+    names = sorted(kernel.program.graph.operators)
+    return lines + [f"ran|{name}|{consumed[name]}|{produced[name]}" for name in names]
 
 
 # -------------------------------------------------------------------- compiled
@@ -146,12 +167,25 @@ def write_arrivals(case: Case, path: Path) -> None:
 
 
 def native_lines(
-    cases: Sequence[Case], folder: Path, *, mode: Mode = Mode.DEBUG, extra: Sequence[str] = ()
+    cases: Sequence[Case], folder: Path, *, mode: Mode = Mode.DEBUG
 ) -> list[list[str]]:
-    """Compiles all cases as one program, and runs it."""
+    """Compiles all cases as one program, and runs it: the lines of each, as of the Python
+    kernel."""
+    told = told_by(cases, folder, mode=mode, definitions=["HEADWAY_GROWS"])
+    return [_in_order(case, lines) for case, lines in zip(cases, told, strict=True)]
+
+
+def told_by(
+    cases: Sequence[Case],
+    folder: Path,
+    *,
+    mode: Mode = Mode.DEBUG,
+    definitions: Sequence[str] = (),
+) -> list[list[str]]:
+    """All that the compiled cases tell, in its order."""
     includes, calls = ['#include "trace_driver.hpp"'], []
     for number, unnamed in enumerate(cases):
-        case = unnamed.named(f"plan_{number}")
+        case = unnamed.to_compile(f"plan_{number}")
         layout = vehicle_layout(
             case.plan, case.policy, charged=case.charged, partitioned=case.partitioned
         )
@@ -159,6 +193,7 @@ def native_lines(
         home = folder / f"plan_{number}"
         home.mkdir(parents=True)
         for name, text in written.files.items():
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
             (home / name).write_text(text)
         write_arrivals(case, home / "arrivals")
         includes.append(f'#include "plan_{number}/program.hpp"')
@@ -175,16 +210,18 @@ def native_lines(
         host(),
         mode=mode,
         include=[RUNTIME, HERE, folder],
-        definitions=["HEADWAY_GROWS"],
-        extra=extra,
+        definitions=definitions,
+        extra=QUICKLY_COMPILED,
     )
+    # What a program lays out lives as long as its process: no leak.
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run(
-        [folder / "main"], cwd=folder, capture_output=True, text=True, check=False
+        [folder / "main"], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return [
-        _in_order(case, (folder / f"plan_{number}" / "told").read_text().splitlines())
-        for number, case in enumerate(cases)
+        (folder / f"plan_{number}" / "told").read_text().splitlines()
+        for number in range(len(cases))
     ]
 
 

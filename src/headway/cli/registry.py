@@ -71,6 +71,10 @@ COMMANDS: tuple[Command, ...] = (
         "code.",
     ),
     _own(
+        "launch",
+        "Start all nodes of a built car on this machine, watch them run, and stop them together.",
+    ),
+    _own(
         "schedule",
         "Schedule a task graph on a network of unlike processors and links, before anything runs.",
     ),

@@ -21,7 +21,8 @@ from headway.native.cpp_library import LIBRARY, library_text
 from headway.native.cpp_program import write_program
 from headway.native.library import NativeLibrary
 from headway.native.program_layout import ProgramLayout, meaning_layout, vehicle_layout
-from headway.native.toolchain import RUNTIME, Kind, find_toolchain
+from headway.native.source_tree import with_runtime
+from headway.native.toolchain import Kind, Mode, find_toolchain
 
 GROWS = "HEADWAY_GROWS"
 
@@ -54,30 +55,37 @@ class CompiledProgram:
 
 @lru_cache(maxsize=16)
 def vehicle_program(
-    plan: Plan, policy: str = "s-edf", *, charged: bool = True, partitioned: bool = False
+    plan: Plan,
+    policy: str = "s-edf",
+    *,
+    charged: bool = True,
+    partitioned: bool = False,
+    mode: Mode = Mode.RELEASE,
 ) -> CompiledProgram:
     """The whole vehicle, for virtual time. EnvironmentMissing without a compiler; QueryError and
     the like where the plan cannot be compiled."""
-    return _compiled(vehicle_layout(plan, policy, charged=charged, partitioned=partitioned))
+    return _compiled(vehicle_layout(plan, policy, charged=charged, partitioned=partitioned), mode)
 
 
 @lru_cache(maxsize=16)
-def meaning_program(plan: Plan, watched: frozenset[str] = frozenset()) -> CompiledProgram:
+def meaning_program(
+    plan: Plan, watched: frozenset[str] = frozenset(), mode: Mode = Mode.RELEASE
+) -> CompiledProgram:
     """The query's meaning, tuple by tuple; ``watched`` as in
     :class:`~headway.engine.stepwise.Stepwise`."""
-    return _compiled(meaning_layout(plan, watched))
+    return _compiled(meaning_layout(plan, watched), mode)
 
 
-def _compiled(layout: ProgramLayout) -> CompiledProgram:
+def _compiled(layout: ProgramLayout, mode: Mode) -> CompiledProgram:
     toolchain = find_toolchain()
     program = write_program(layout)
     files = {**program.files, LIBRARY: library_text(program)}
     built = cached_program(
-        files,
+        with_runtime(files),
         [LIBRARY],
         toolchain,
         kind=Kind.SHARED,
-        include=[RUNTIME],
+        mode=mode,
         definitions=[GROWS],
     )
     text = "\0".join(part for one in sorted(files.items()) for part in one)

@@ -61,15 +61,16 @@ def application_text(program: CppProgram) -> str:
     for one in outputs:
         lines += [
             f"  /// A tuple of output '{one.name}' was completed at that time of the engine.",
-            f"  virtual void {one.function}(const {one.row}& row, headway::Nanoseconds completed) {{",
+            f"  virtual void {one.function}(const {one.row}& row,",
+            f"  {' ' * len('virtual void ' + one.function)} headway::Nanoseconds completed) {{",
             "    (void)row;",
             "    (void)completed;",
             "  }",
         ]
     for one in sources:
         lines += [
-            f"  /// A tuple of source '{one.name}', now; false when too many wait. Say in `feeds` that",
-            "  /// it is yours, and `close` it when nothing more comes.",
+            f"  /// A tuple of source '{one.name}', now; false when too many wait. Say in `feeds`",
+            "  /// that it is yours, and close it when nothing more comes.",
             f"  bool push_{one.function}(const {one.row}& row) {{",
             f"    return push_row({one.place}, &row, sizeof row);",
             "  }",

@@ -96,7 +96,7 @@ def _common(operator: Fusion, context: WriteContext) -> Iterator[str]:
     ):
         yield f"  static constexpr std::size_t most_{name} = {number(size)};"
     yield "  static constexpr std::size_t most_row_bytes ="
-    yield f"      headway::largest({{{', '.join(f'sizeof({row.name})' for _, row in rows)}}});"
+    yield f"      headway::largest_size({{{', '.join(f'sizeof({row.name})' for _, row in rows)}}});"
     yield "  static constexpr std::size_t row_bytes(headway::Port port) {"
     yield from _by_port([f"return sizeof({row.name});" for _, row in rows])
     yield "  }"
@@ -352,7 +352,7 @@ def _own_vehicle(
                     ),
                 ]
             ),
-            f"headway::direction({columns.number(places.heading)}, {heading})",
+            f"headway::motion_direction({columns.number(places.heading)}, {heading})",
             "reading",
         ]
         bodies.append((row, _call("headway::read_fix", arguments)))

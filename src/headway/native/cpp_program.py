@@ -14,8 +14,10 @@ from headway.engine.program import Unit
 from headway.errors import QueryError
 from headway.files.step_forms import step_plain
 from headway.files.write_yaml import to_yaml
+from headway.model.graph import Graph
 from headway.model.operator_kinds import NATIVE, implementation
 from headway.model.operators import Operator
+from headway.model.schema import Schema
 from headway.native.buffer_sizes import Sizes, sizes_of
 from headway.native.cpp_names import Names, comment_lines, identifier
 from headway.native.cpp_operators import shed_value_lines
@@ -55,8 +57,9 @@ def write_program(layout: ProgramLayout, sizes: Sizes | None = None) -> CppProgr
     if problems := list(native_problems(layout)):
         raise QueryError(problems)
     sizes = sizes or sizes_of(layout)
-    namespace = identifier(layout.plan.query.name)
-    streams = streams_of(layout.graph, layout.schemas, taken=[namespace, *SPEC_TYPES])
+    namespace, streams = streams_of_program(
+        layout.plan.query.name, layout.graph, layout.schemas.items()
+    )
     names = Names([*streams.names, namespace])
     code = {
         name: _operator_code(layout.graph.operators[name], streams, sizes, names)
@@ -64,6 +67,14 @@ def write_program(layout: ProgramLayout, sizes: Sizes | None = None) -> CppProgr
     }
     writer = _Writer(layout, streams, code, sizes, namespace, names)
     return CppProgram(layout, streams, code, sizes, namespace, writer.files())
+
+
+def streams_of_program(
+    query: str, graph: Graph, schemas: Iterable[tuple[str, Schema]]
+) -> tuple[str, Streams]:
+    """The namespace of a query's program, and its structs."""
+    namespace = identifier(query)
+    return namespace, streams_of(graph, dict(schemas), taken=[namespace, *SPEC_TYPES])
 
 
 def _operator_code(
@@ -192,8 +203,8 @@ def _sum(start: str, terms: list[str]) -> list[str]:
     if len(whole) <= COLUMNS:
         return [whole]
     first, *rest = terms
-    return [start.rstrip(), f"    {first}", *(f"    + {term}" for term in rest[:-1]),
-            f"    + {rest[-1]};"]  # fmt: skip
+    lines = [start.rstrip(), f"    {first}", *(f"    + {term}" for term in rest)]
+    return [*lines[:-1], f"{lines[-1]};"]
 
 
 def program_file(namespace: str, title: str, headers: Iterable[str], lines: Iterable[str]) -> str:

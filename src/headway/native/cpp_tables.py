@@ -419,7 +419,7 @@ class TableWriter:
 def largest(sizes: Sequence[str]) -> str:
     """The largest of some sizes, each told once."""
     found = list(dict.fromkeys(sizes))
-    return found[0] if len(found) == 1 else f"headway::largest({{{', '.join(found)}}})"
+    return found[0] if len(found) == 1 else f"headway::largest_row({{{', '.join(found)}}})"
 
 
 def _port(unit: Unit, port: str) -> int:

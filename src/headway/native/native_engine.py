@@ -24,18 +24,21 @@ from headway.native.arrow_rows import tuples_of_rows
 from headway.native.compiled_program import CompiledProgram, vehicle_program
 from headway.native.library import Arrivals, Keeps, NativeLibrary
 from headway.native.native_results import DropReader, native_counts, trace_events
+from headway.native.toolchain import Mode
 
 
 @dataclass(kw_only=True)
 class NativeEngine:
     """One vehicle. The options are those of :class:`~headway.engine.engine.Engine`; compiled code
     takes no batches. ``on_output`` and ``on_drop`` are told piece by piece as the run goes on,
-    each in order. Unlike there one engine may run many times: every run begins anew."""
+    each in order. Unlike there one engine may run many times: every run begins anew. ``mode`` says
+    how the program is compiled: quickly (DEBUG), or so that it is quick."""
 
     plan: Plan
     policy: str = "s-edf"
     charged: bool = True
     partitioned: bool = False
+    mode: Mode = Mode.RELEASE
     keep_trace: bool = True
     keep_outputs: bool = True
     on_output: OutputCallback | None = None
@@ -44,7 +47,11 @@ class NativeEngine:
 
     def __post_init__(self) -> None:
         self._program = vehicle_program(
-            self.plan, self.policy, charged=self.charged, partitioned=self.partitioned
+            self.plan,
+            self.policy,
+            charged=self.charged,
+            partitioned=self.partitioned,
+            mode=self.mode,
         )
 
     def run(self, arrivals: Iterable[Arrival]) -> RunResult:

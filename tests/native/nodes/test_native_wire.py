@@ -1,4 +1,4 @@
-"""The protocol of nodes in C++ beside Python's: the same bytes, the same judgement of wrong ones."""
+"""The protocol of nodes in C++ beside Python's: the same bytes, wrong ones told by both."""
 
 from __future__ import annotations
 

@@ -127,10 +127,14 @@ class Launcher:
         """The nodes whose processes have not ended."""
         return [node for node, process in self._processes.items() if process.poll() is None]
 
+    def codes(self) -> dict[str, int]:
+        """The exit codes of those whose processes have."""
+        polled = {node: process.poll() for node, process in self._processes.items()}
+        return {node: code for node, code in polled.items() if code is not None}
+
     def ended(self) -> dict[str, EndedNode]:
-        """Those whose processes have."""
-        gone = [node for node, process in self._processes.items() if process.poll() is not None]
-        return {node: self._ended(node) for node in gone}
+        """Those whose processes have, with their reports."""
+        return {node: self._ended(node) for node in self.codes()}
 
     def wait(self, timeout: float | None = None) -> dict[str, EndedNode]:
         """Waits until all have ended; subprocess.TimeoutExpired when they do not in time."""
@@ -155,6 +159,9 @@ class Launcher:
             if self.vehicle is not None and not native:
                 command += ["--vehicle", self.vehicle]
         (self.outputs / f"{node}.report.json").unlink(missing_ok=True)
+        if not more:
+            for name in (f"{node}.events", *self.outputs_of(node)):
+                (self.outputs / f"{name}.jsonl").unlink(missing_ok=True)
         errors = (self.outputs / f"{node}.stderr.txt").open("a" if more else "w", encoding="utf-8")
         with errors:
             try:

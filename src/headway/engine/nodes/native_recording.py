@@ -1,9 +1,9 @@
 """A recording as a native node replays it: ``NODE.rows``.
 
 A native node reads no Parquet. Its part of a recording is written as frames of the nodes' protocol
-(:mod:`headway.engine.nodes.wire_format`), a tuple each, in order of arrival; the sequence of a frame
-is when its tuple arrived (microseconds). A frame without a tuple stands for one that does not have
-the form its source promises: what is in it could not be written as bytes.
+(:mod:`headway.engine.nodes.wire_format`), a tuple each, in order of arrival; the sequence of a
+frame is when its tuple arrived (microseconds). A frame without a tuple stands for one that does not
+have the form its source promises: what is in it could not be written as bytes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _TOGETHER = 4096
 
 
 def write_rows(part: NodeSlice, folder: Path, path: Path, vehicle: str | None = None) -> int:
-    """Writes what a recording has of the node's own sources; how many tuples. FileError or DataError
-    when the recording, or FileError when the file, is not as it should be."""
+    """Writes what a recording has of the node's own sources; how many tuples. FileError or
+    DataError when the recording, FileError when the file is not as it should be."""
     names = set(part.own_sources)
     sources = [source for source in part.plan.query.sources if source.name in names]
     arrivals = read_recording(folder, sources, vehicle) if sources else iter(())

@@ -65,6 +65,7 @@ class NodeRun {
     if (application_ != nullptr) application_->on_end();
     if (options_.has_subscriber) others_.end_outputs();
     others_.finish();
+    look_for_signals();
     records_.note("finished", "", "");
     records_.close();
     return report() ? outcome() : NodeExit::FAILED;
@@ -250,8 +251,14 @@ class NodeRun {
 
   // ---------------------------------------------------------------- after the run
 
+  /// A hard output may also have lost a tuple: it was refused its time, or found no room.
   NodeExit outcome() const {
-    return records_.missed_hard() > 0 ? NodeExit::MISSED_HARD_DEADLINE : NodeExit::FINISHED;
+    const Counts& counts = time_.kernel.counts;
+    const std::int64_t lost = counts.refused + (records_.has_hard() ? counts.no_room : 0);
+    if (records_.missed_hard() == 0 && lost == 0) return NodeExit::FINISHED;
+    std::fprintf(stderr, "%s: %" PRId64 " hard deadlines missed, %" PRId64 " tuples lost\n",
+                 node_.node, records_.missed_hard(), lost);
+    return NodeExit::MISSED_HARD_DEADLINE;
   }
 
   bool report() {
@@ -309,7 +316,8 @@ class NodeRun {
     both("unfit", &TransportCounts::unfit);
     both("unsendable", &TransportCounts::unsendable);
     put("missed_while_down", missed_while_down_);
-    put("missed_hard", records_.missed_hard());
+    put_hard_missed(file);
+    file.print(", \"stopped\": %s", stop_asked != 0 ? "true" : "false");
     put("notes_left_out", records_.notes_left_out);
     put_dropped(file);
     file.put("}\n");
@@ -339,9 +347,33 @@ class NodeRun {
     file.put("}");
   }
 
+  void put_hard_missed(RecordFile& file) {
+    file.put(", \"hard_missed\": [");
+    bool any = false;
+    for (std::uint32_t place = 0; place < node_.program->outputs.count; ++place) {
+      const Output& output = node_.program->outputs[place];
+      if (!output.hard || records_.missed(static_cast<Index>(place)) == 0) continue;
+      if (any) file.put(", ");
+      any = true;
+      file.put_text(output.name);
+    }
+    file.put("]");
+  }
+
+  /// Sources that sent more than they declare, operators that gave more.
   void put_exceeded(RecordFile& file) {
     file.put(", \"exceeded\": [");
     bool any = false;
+    for (const Unit& unit : node_.program->units) {
+      for (const Step& step : unit.steps) {
+        if (step.stateful == nullptr || step.stateful->beyond == 0) continue;
+        file.put(any ? ", {\"where\": " : "{\"where\": ");
+        any = true;
+        file.put_text(step.name);
+        file.print(", \"declared\": \"most_outputs\", \"count\": %" PRId64 "}",
+                   step.stateful->beyond);
+      }
+    }
     for (std::uint32_t source = 0; source < node_.program->sources.count; ++source) {
       const Ingest& ingest = time_.kernel.ingest(static_cast<Index>(source));
       if (!ingest.watched || ingest.watch.beyond == 0) continue;

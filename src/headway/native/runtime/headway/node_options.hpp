@@ -128,7 +128,7 @@ inline void print_help(const NodeProgram& node) {
   });
   std::printf(
       "\nExit codes: 0 finished, 1 the node failed, 2 bad input, "
-      "3 finished, but a hard deadline was missed.\n");
+      "3 finished, but a hard output missed a deadline or lost a tuple.\n");
 }
 
 inline Parsed wrong_option(const char* name, const char* value, const char* want) {
@@ -195,7 +195,8 @@ inline Parsed parse_options(int count, char** arguments, const NodeProgram& node
     } else if (same_text(name, "--realtime")) {
       right = parse_whole(value, number) && number >= 0 && number < 100;
       options.realtime = static_cast<int>(number);
-    } else if (!same_text(name, "--format")) {  // there is but one, and Python nodes have it too
+    } else if (!same_text(name, "--format") && !same_text(name, "--most-waiting")) {
+      // These two are for Python nodes: here outputs have one form, and queues their size.
       return wrong_option(given, "an option that does not exist", "see --help");
     }
     if (!right) return wrong_option(name, value, "see --help for what it takes");

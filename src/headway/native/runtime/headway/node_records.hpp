@@ -281,6 +281,13 @@ class NodeRecords final : public Sinks, public NodeNotes {
   std::int64_t missed(Index output) const { return outputs_[output].missed; }
   const LatencyHistogram& latencies(Index output) const { return outputs_[output].latencies; }
 
+  bool has_hard() const {
+    for (const Output& output : node_->program->outputs) {
+      if (output.hard) return true;
+    }
+    return false;
+  }
+
   std::int64_t missed_hard() const {
     std::int64_t sum = 0;
     for (std::uint32_t place = 0; place < outputs_.size(); ++place) {

@@ -64,15 +64,6 @@ struct OwnSource {
   Index source;
 };
 
-/// How much of a bus a stream may use: the CAN identifier (least first) and the bytes of a tuple
-/// that the plan counted.
-struct BusStream {
-  Index sent;
-  const char* medium;
-  std::uint32_t identifier;
-  std::uint32_t size_bytes;
-};
-
 /// All of a node. The place of an output here is that in the kernel's tables; `output_wires` are
 /// the streams by which subscribers get them.
 struct NodeProgram {

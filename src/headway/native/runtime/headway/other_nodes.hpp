@@ -18,6 +18,14 @@ inline constexpr Nanoseconds EXCHANGED_EVERY = 30'000;
 /// Set by a signal: no more input.
 inline volatile sig_atomic_t stop_asked = 0;
 
+/// Signals come only while the node waits; one that is always busy looks for them.
+inline void look_for_signals() {
+  sigset_t pending;
+  ::sigemptyset(&pending);
+  ::sigpending(&pending);
+  if (::sigismember(&pending, SIGTERM) == 1 || ::sigismember(&pending, SIGINT) == 1) stop_asked = 1;
+}
+
 /// Is told what is worth a line among the node's events, and when there is time to write.
 class NodeNotes {
  public:
@@ -242,6 +250,7 @@ class OtherNodes final : public Outside, public PeerHandler {
   void serve(Nanoseconds now) {
     exchanged_ = now;
     unsent_ = false;
+    look_for_signals();
     for (std::size_t at = 0; at < transports_count_; ++at) transports_[at]->turn(now);
     give_up(now);
   }

@@ -29,7 +29,7 @@ ShedValue shed_value(const void* row) {
 }
 
 /// The largest of some sizes.
-constexpr std::uint32_t largest(std::initializer_list<std::size_t> sizes) {
+constexpr std::uint32_t largest_row(std::initializer_list<std::size_t> sizes) {
   std::size_t most = 0;
   for (const std::size_t size : sizes) {
     if (size > most) most = size;

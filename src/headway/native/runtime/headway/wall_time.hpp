@@ -337,12 +337,11 @@ class WallTime {
     const Nanoseconds start = pace.now();
     const std::uint16_t step = job.step;
     kernel.now = start;
-    if (overseer_ != nullptr) overseer_->spent(job, 0);
+    if (overseer_ != nullptr) overseer_->works(job);
     const bool more = kernel.step_on(job);
     if (overseer_ != nullptr) {
       kernel.now = pace.now();
-      overseer_->spent(job, kernel.now - start);
-      overseer_->gave(job);
+      overseer_->worked(job, kernel.now - start);
     }
     if (kernel.traced()) note_run(job, start, pace.now(), step);
     return more;
