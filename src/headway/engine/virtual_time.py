@@ -302,6 +302,8 @@ class VirtualTime:
 
     def _step_on(self, job: ReadyJob, progress: Stepping) -> bool:
         """An operator does what it does; whether another one follows."""
+        if self._overseer is None:
+            return progress.step_on()
         return self._give(job, progress.step_on, 0 if progress.until else progress.cost)
 
     def _give(self, job: ReadyJob, step: Callable[[], bool], cost: int) -> bool:
