@@ -339,13 +339,13 @@ class WallTime:
             over.goes_on(job)
         while self._step_on(job, progress):
             self._take_in()
-            if self._interrupted:
-                heappush(ready, job)
-                return
-            if progress.until and not self._slack(progress):
+            if progress.until and (self._interrupted or not self._slack(progress)):
                 self.befell(EventKind.CUT, job)
                 if not self._give(job, progress.cut, 0):
                     break
+            if self._interrupted:
+                heappush(ready, job)
+                return
             if not self._preemptive or progress.until:
                 continue
             key = job.key if over is None else over.key_now(ready, job)

@@ -3,7 +3,7 @@ deadline, by either clock; what is promised counts the mandatory part."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ from tests.exploring import examples
 
 import headway as hw
 from headway.engine.engine import Engine
-from headway.engine.jobs import Arrival
+from headway.engine.jobs import Arrival, Lost
 from headway.engine.results import RunResult, summary_data
 from headway.engine.trace import EventKind
 from headway.engine.wall_engine import WallEngine
@@ -140,6 +140,18 @@ def test_under_other_policies_and_at_no_budgets_expense(run: Runs, policy: str) 
     result = run(plan(), arrivals([(0.0, "radar"), (3.5, "v2v"), (40.0, "radar")]), policy)
     assert came(result) == [(4, 2.0), (45, 3.0)]
     assert instants(result, EventKind.OVERRUN) == []
+
+
+def test_an_interrupted_run_gives_out_what_is_complete_without_it() -> None:
+    engine = WallEngine(plan=plan(), clock=CLOCK)
+
+    def given() -> Iterator[Arrival]:
+        yield from arrivals([(0.0, "radar"), (3.5, "v2v")])
+        engine.interrupt()  # when the one after v2v is asked for, at 4
+
+    result = engine.run(given())
+    assert came(result) == [(4, 2.0)]
+    assert result.lost == Lost(waiting=1, gathered=0, groups=0, fed=0)
 
 
 def test_without_costs_there_is_no_time_and_no_optional_part() -> None:
