@@ -187,24 +187,17 @@ class JobSteps {
     job.row = nullptr;
   }
 
-  /// Item by item: first the beginning, then each item, the end with the last of them. Another job
-  /// of the unit cannot begin in between: it first ends what this one began.
+  /// Item by item: first the beginning, then each item, the end with the last of them. Whether
+  /// another item follows.
   bool step_of_items(Job& job) {
     UnitState& unit = *job.unit;
     const Unit& table = *unit.table;
-    Batch& batch = job.batch();
-    if (unit.at_items != &job) {
-      if (job.items_left == batch.items) {
-        if (unit.at_items != nullptr) end_items(*unit.at_items);
-        unit.at_items = &job;
-        table.gathering->begin(batch, kernel_.now, job.timed_out);
-        job.row = first_from(job, 0);
-        job.cost = table.item_cost;
-        if (job.items_left > 0) return true;
-      } else {  // another job has ended it
-        end_of_batch(job);
-        return false;
-      }
+    if (unit.at_items == nullptr) {
+      unit.at_items = &job;
+      table.gathering->begin(job.batch(), kernel_.now, job.timed_out);
+      job.row = first_from(job, 0);
+      job.cost = table.item_cost;
+      return true;
     }
     run_item(job);
     if (job.items_left > 0) return true;
@@ -218,7 +211,6 @@ class JobSteps {
 
   /// The tuple at hand, to which the job's row points, and then the one after it.
   void run_item(Job& job) {
-    if (job.items_left == 0) return;
     --job.items_left;
     const Unit& table = *job.unit->table;
     const Gathered& tuple = *static_cast<const Gathered*>(job.row);
@@ -234,16 +226,6 @@ class JobSteps {
     const Port ports = job.unit->table->ports;
     while (port < ports && job.batch().first[port] == nullptr) ++port;
     return port < ports ? job.batch().first[port] : nullptr;
-  }
-
-  /// What a job has begun item by item is ended, so that another may begin.
-  void end_items(Job& job) {
-    const Unit& table = *job.unit->table;
-    while (job.items_left > 0) run_item(job);
-    StepOutput output(kernel_, job, table.steps[0]);
-    table.gathering->end(kernel_.now, output);
-    take_results(job, *table.gathering, output);
-    job.unit->at_items = nullptr;
   }
 
   // -------------------------------------------------------------- operator by operator

@@ -13,7 +13,9 @@
 //                                        on a wall clock nothing is free
 //   static constexpr bool ITEM_BY_ITEM   batches that may be left between two items really run item
 //                                        by item; else an execution is one call at the end of its
-//                                        time
+//                                        time. As long as `UnitState::at_items` names a job, no
+//                                        other job of that unit may go on: its operator is in the
+//                                        midst of a batch
 //   bool at(Nanoseconds time, Order order, const Call& call)
 //       Has `Kernel::run(call)` (or what the time keeper itself asked for) called when that time
 //       has come; `order` is its turn at one instant, then the number that `Kernel::next_number`
