@@ -16,12 +16,17 @@ from tests.engine.support import compiled
 from tests.native.needed import needs_compiler, needs_sanitizers
 from tests.native.trace_runs import Case, first_difference, native_lines, python_lines
 
+from headway.compiler import compile_query
 from headway.engine.jobs import Arrival
 from headway.errors import PlacementError
+from headway.files import load_query, load_vehicle
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.native.toolchain import Mode
+from headway.sources.recordings import read_recording
 
 WINDOWS = ("filter", "map", "join", "aggregate", "aggregate", "gather")
+COLLISION_WARNING = Path(__file__).parents[2] / "examples" / "collision_warning"
 
 pytestmark = needs_compiler
 
@@ -129,6 +134,19 @@ def reserving() -> list[Case]:
 
 def test_reservations(tmp_path: Path) -> None:
     check(reserving(), tmp_path)
+
+
+def test_the_collision_warning(tmp_path: Path) -> None:
+    """Three ECUs and one, over the recorded drive of the example."""
+    query = load_query(COLLISION_WARNING / "query.yaml").query
+    recording = read_recording(COLLISION_WARNING / "recording", query.sources, None)
+    arrivals = [Arrival(at * MICROSECOND, source, row) for at, source, row, _ in recording]
+    given = []
+    for name in ("vehicle.yaml", "one_ecu.yaml"):
+        plan = compile_query(query, load_vehicle(COLLISION_WARNING / name).vehicle)
+        policies = ("s-edf", "fifo+")
+        given += [Case(plan=plan, arrivals=arrivals, policy=policy) for policy in policies]
+    check(given, tmp_path)
 
 
 # -------------------------------------------------------------------- that this can fail

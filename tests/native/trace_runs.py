@@ -114,13 +114,10 @@ def _dropped(result: RunResult) -> list[str]:
     lines = []
     for now, one in result.side.dropped:
         port = 255 if not one.port else ports[one.where][one.port]
-        timestamp = -1 if one.kind is DropKind.REJECTED and _unread(one.row) else one.row[0]
+        malformed = one.kind is DropKind.REJECTED and not one.reason.startswith("beyond")
+        timestamp = -1 if malformed else one.row[0]  # it has no row in C++
         lines.append(f"drop|{one.where}|{KINDS.index(one.kind)}|{now}|{timestamp}|{port}")
     return lines
-
-
-def _unread(row: object) -> bool:
-    return not (isinstance(row, tuple) and len(row) > 1 and isinstance(row[0], int))
 
 
 def _kernel(result: RunResult) -> Kernel:

@@ -6,6 +6,7 @@ runs the program: virtual time, or tuple by tuple where nothing takes time.
 
 from __future__ import annotations
 
+from headway.native.cpp_names import comment_lines
 from headway.native.cpp_program import PROGRAM, CppProgram
 from headway.native.cpp_text import fields, quoted, span_of, table
 from headway.native.cpp_types import RowStruct
@@ -23,11 +24,12 @@ def library_text(program: CppProgram) -> str:
     layout, space = program.layout, program.namespace
     header, host = _HOSTS[layout.form]
     lines = [
-        f"// The query '{_plain(layout.plan.query.name)}' as a shared library.",
-        "// Written by Headway from the query's plan.",
+        *comment_lines(f"The query '{layout.plan.query.name}' as a shared library."),
+        *comment_lines("Written by Headway from the query's plan."),
         f'#include "{header}"',
         f'#include "{PROGRAM}"',
         "",
+        f"namespace {space} {{",
         "namespace {",
         "",
     ]
@@ -35,11 +37,11 @@ def library_text(program: CppProgram) -> str:
     for stream in layout.streams:
         row = program.streams.rows[stream]
         name = f"COLUMNS_OF_{row.name}"
-        lines += [*table("headway::WireColumn", name, _columns(space, row)), ""]
+        lines += [*_columns(name, row), ""]
         streams.append(
             fields(
                 name=quoted(stream),
-                row_bytes=f"sizeof({space}::{row.name})",
+                row_bytes=f"sizeof({row.name})",
                 column_count=str(len(row.columns)),
                 columns=name,
             )
@@ -55,33 +57,32 @@ def library_text(program: CppProgram) -> str:
                 streams=span_of(name, len(into)),
             )
         )
-    lines += [*table("headway::host::StreamLayout", "STREAMS", streams), ""]
+    lines += [*table("headway::host::StreamLayout", "LAYOUTS", streams), ""]
     lines += [*table("headway::host::PlaceOfLoss", "PLACES", places), ""]
-    count = len(layout.graph.outputs)
     lines += [
-        f"headway::host::Buffer outputs[{count}];",
+        f"headway::host::Buffer output_rows[{len(layout.graph.outputs)}];",
         "",
-        f"headway::host::{host} program_host({space}::PROGRAM, headway::span(STREAMS),",
-        f"    {span_of('PLACES', len(places))}, outputs, {space}::OPERATOR_BYTES);",
+        f"headway::host::{host} program_host(PROGRAM, headway::span(LAYOUTS),",
+        f"    {span_of('PLACES', len(places))}, output_rows, OPERATOR_BYTES);",
         "",
         "}  // namespace",
+        f"}}  // namespace {space}",
         "",
-        "headway::host::Host& headway::host::host() { return program_host; }",
+        f"headway::host::Host& headway::host::host() {{ return {space}::program_host; }}",
         "",
     ]
     return "\n".join(lines)
 
 
-def _columns(space: str, row: RowStruct) -> list[str]:
-    struct = f"{space}::{row.name}"
-    return [
-        f"headway::host::column<decltype({struct}::{one.member})>"
-        f"({quoted(one.name)}, offsetof({struct}, {one.member}))"
-        if one.nullable
-        else f"headway::host::timestamp_column({quoted(one.name)})"
-        for one in row.columns
-    ]
-
-
-def _plain(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)
+def _columns(name: str, row: RowStruct) -> list[str]:
+    """A line for each column."""
+    lines = [f"constexpr headway::WireColumn {name}[] = {{"]
+    for one in row.columns:
+        made = f"timestamp_column({quoted(one.name)})"
+        if one.nullable:
+            made = (
+                f"column<decltype({row.name}::{one.member})>"
+                f"({quoted(one.name)}, offsetof({row.name}, {one.member}))"
+            )
+        lines.append(f"    headway::host::{made},")
+    return [*lines, "};"]

@@ -201,7 +201,19 @@ class Host {
   virtual std::int64_t beyond_rate(Index source) const = 0;
 
  protected:
-  ~Host() = default;
+  /// When the library is unloaded all its memory is given back.
+  ~Host() {
+    std::free(memory_);
+#if defined(HEADWAY_GROWS)
+    GrownMemory::give_all();
+#endif
+  }
+
+  /// The memory of the program and its time keeper; null when there is not enough.
+  std::byte* take_memory(std::size_t bytes) {
+    memory_ = std::malloc(bytes);
+    return static_cast<std::byte*>(memory_);
+  }
 
   /// What the numbers of a kernel are to the outside.
   RunCounts counts_of(const Counts& counts, Nanoseconds now, Nanoseconds next_timer) const {
@@ -216,6 +228,9 @@ class Host {
             results.complete() ? 1 : 0,
             next_timer};
   }
+
+ private:
+  void* memory_ = nullptr;
 };
 
 /// The program of this library.

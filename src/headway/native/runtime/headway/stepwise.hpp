@@ -170,7 +170,7 @@ class Stepwise {
   }
 
   bool load_batch(UnitState& unit, StateReader& reader) {
-    kernel.give_batch(unit, unit.batch);
+    give_batch(unit, unit.batch);
     unit.batch = Batch{};
     unit.ports_filled = 0;
     unit.timer = 0;
