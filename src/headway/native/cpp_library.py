@@ -7,9 +7,9 @@ runs the program: virtual time, or tuple by tuple where nothing takes time.
 from __future__ import annotations
 
 from headway.native.cpp_names import comment_lines
+from headway.native.cpp_node import wire_columns
 from headway.native.cpp_program import PROGRAM, CppProgram
 from headway.native.cpp_text import fields, quoted, span_of, table
-from headway.native.cpp_types import RowStruct
 from headway.native.program_layout import ProgramForm
 
 LIBRARY = "library.cpp"
@@ -26,6 +26,8 @@ def library_text(program: CppProgram) -> str:
     lines = [
         *comment_lines(f"The query '{layout.plan.query.name}' as a shared library."),
         *comment_lines("Written by Headway from the query's plan."),
+        "#include <cstddef>",
+        "",
         f'#include "{header}"',
         f'#include "{PROGRAM}"',
         "",
@@ -37,7 +39,8 @@ def library_text(program: CppProgram) -> str:
     for stream in layout.streams:
         row = program.streams.rows[stream]
         name = f"COLUMNS_OF_{row.name}"
-        lines += [*_columns(name, row), ""]
+        columns = wire_columns(row.name, row.columns)
+        lines += [*table("headway::WireColumn", name, columns), ""]
         streams.append(
             fields(
                 name=quoted(stream),
@@ -72,17 +75,3 @@ def library_text(program: CppProgram) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _columns(name: str, row: RowStruct) -> list[str]:
-    """A line for each column."""
-    lines = [f"constexpr headway::WireColumn {name}[] = {{"]
-    for one in row.columns:
-        made = f"timestamp_column({quoted(one.name)})"
-        if one.nullable:
-            made = (
-                f"column<decltype({row.name}::{one.member})>"
-                f"({quoted(one.name)}, offsetof({row.name}, {one.member}))"
-            )
-        lines.append(f"    headway::host::{made},")
-    return [*lines, "};"]

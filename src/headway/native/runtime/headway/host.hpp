@@ -11,7 +11,6 @@
 
 #include "headway/host_results.hpp"
 #include "headway/node_tables.hpp"
-#include "headway/value.hpp"
 
 namespace headway::host {
 
@@ -32,38 +31,6 @@ struct StreamLayout {
   std::uint32_t column_count;
   const WireColumn* columns;
 };
-
-template <class T>
-inline constexpr WireType WIRE_TYPE = WireType::TEXT;
-template <>
-inline constexpr WireType WIRE_TYPE<bool> = WireType::BOOLEAN;
-template <>
-inline constexpr WireType WIRE_TYPE<std::int32_t> = WireType::INT;
-template <>
-inline constexpr WireType WIRE_TYPE<std::int64_t> = WireType::BIGINT;
-template <>
-inline constexpr WireType WIRE_TYPE<float> = WireType::FLOAT;
-template <>
-inline constexpr WireType WIRE_TYPE<double> = WireType::DOUBLE;
-
-/// A column of type `Maybe<T>` that begins at a place of its struct.
-template <class Column>
-constexpr WireColumn column(const char* name, std::size_t offset) {
-  static_assert(std::is_standard_layout_v<Column>);
-  using Value = decltype(Column::value);
-  std::uint32_t capacity = 0;
-  if constexpr (WIRE_TYPE<Value> == WireType::TEXT) {
-    static_assert(offsetof(Value, size) == 0 && offsetof(Value, bytes) == TEXT_SIZE_BYTES);
-    capacity = static_cast<std::uint32_t>(Value::capacity());
-  }
-  return {name, WIRE_TYPE<Value>, static_cast<std::uint32_t>(offset + offsetof(Column, value)),
-          static_cast<std::uint32_t>(offset + offsetof(Column, known)), capacity};
-}
-
-/// The sensing time, which every row begins with.
-constexpr WireColumn timestamp_column(const char* name) {
-  return {name, WireType::BIGINT, 0, NEVER_UNKNOWN, 0};
-}
 
 /// A source or output and its stream.
 struct Named {
