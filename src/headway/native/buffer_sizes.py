@@ -40,7 +40,7 @@ from headway.engine.program import Unit
 from headway.engine.watermarks import JOIN_TOLD_EVERY
 from headway.errors import Problem, QueryError
 from headway.model.graph import Graph, graph_of
-from headway.model.operators import Fusion, Operator
+from headway.model.operators import Fusion, Join, Operator
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, ArrivalCurve
 from headway.native.program_layout import ProgramForm, ProgramLayout
@@ -226,10 +226,20 @@ class _Rules:
         before = unit.task.entries[0] if unit.task.entries else ""
         for name in unit.operators:
             operator = self.operators[name]
-            tuples *= max(operator.most_results(before), 1)
+            tuples *= self._at_once(operator, before)
             pending += tuples
             before = name
         return UnitSizes(_limited(jobs + 1), _limited(pending), _limited(gathered))
+
+    def _at_once(self, operator: Operator, stream: str) -> int:
+        """Most results of one execution. Pairs of a join are charged to the port whose partners are
+        limited, but a tuple of the other port meets all at once that came before it."""
+        if not isinstance(operator, Join) or operator.partners is None:
+            return max(operator.most_results(stream), 1)
+        port, most = operator.partners
+        (limited,) = [one.stream for one in operator.inputs if one.port == port]
+        met = self.within(limited, 2 * operator.within)
+        return max(operator.most_results(limited), most * met, 1)
 
     # ---------------------------------------------------------------- operators with state
 
