@@ -130,7 +130,7 @@ def test_a_wrong_window_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def longer(name: str, nanoseconds: int) -> str:
         return right(name, nanoseconds + MILLISECOND)
 
-    assert wrong(monkeypatch, "join within a time", cpp_windows, "_length", longer)
+    assert wrong(monkeypatch, "join without keys", cpp_windows, "_length", longer)
 
 
 def test_a_wrong_condition_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
