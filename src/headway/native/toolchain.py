@@ -222,7 +222,12 @@ def _output(command: tuple[str, ...], given: str = "", folder: str | None = None
 
 STANDARD = ("-std=c++17",)
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow")
-LANGUAGE = ("-fno-exceptions", "-fno-rtti", "-ffp-contract=off")
+LANGUAGE = (
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-ffp-contract=off",
+    "-fno-asynchronous-unwind-tables",  # nobody unwinds without exceptions
+)
 THREADS = ("-pthread",)
 """applications may use them; costs nothing where they do not"""
 SMALL = ("-O2", "-ffunction-sections", "-fdata-sections")
@@ -245,6 +250,8 @@ def flags_of(
     if mode is Mode.RELEASE or family is Family.ZIG:
         flags += SMALL
         flags += ("-Wl,-dead_strip",) if sys.platform == "darwin" else LINKED_SMALL
+        if family is Family.GCC and sys.platform != "darwin":
+            flags += ("-Wl,-z,noseparate-code",)  # code and constants on the same pages
     else:
         flags += ("-O1", "-g", "-fno-omit-frame-pointer")
     flags += SANITIZERS if mode is Mode.SANITIZED else ()
