@@ -83,6 +83,7 @@ def test_every_node_has_a_folder_with_its_source_and_its_program(
         "headway",
         "headway/greeting.hpp",
         "main.cpp",
+        "slice.json",
     ]
     found = deployment(out)
     for node in ("front", "rear", "centre"):
@@ -115,7 +116,7 @@ def test_gcc_tells_the_stack_and_json_has_all_numbers(plan: Path, tmp_path: Path
     front = found["front"]
     assert front["program"] == "front/bin/front"
     assert 0 < front["stack"] < 1000
-    assert front["source_files"] == 4
+    assert front["source_files"] == 5
     assert all(front[name] > 0 for name in ("bytes", "code", "constants", "data", "zeroed"))
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["nodes"] == found
@@ -173,7 +174,7 @@ def test_emit_only_stops_before_compiling(
     assert (done.code, done.err) == (0, "")
     assert not (tmp_path / "out" / "front" / "bin").exists()
     (front,) = [line.split() for line in done.out.splitlines() if line.strip().startswith("front")]
-    assert (front[1], front[2], front[4]) == ("native", "4", "front/build.sh")
+    assert (front[1], front[2], front[4]) == ("native", "5", "front/build.sh")
     assert "compiled by" not in done.out
 
 
