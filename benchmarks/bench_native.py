@@ -40,13 +40,14 @@ class Sizes(NamedTuple):
     python: int
     single: int
     batched: int
-    whole: int
+    pathway: int
+    flink: int
     decisions: int
     repeats: int
 
 
-FULL = Sizes(1_000_000, 100_000, 40_000, 40_000, 200_000, 100_000, 400_000, 5)
-QUICK = Sizes(200_000, 20_000, 10_000, 10_000, 40_000, 20_000, 100_000, 3)
+FULL = Sizes(1_000_000, 100_000, 40_000, 40_000, 200_000, 100_000, 1_000_000, 400_000, 5)
+QUICK = Sizes(200_000, 20_000, 10_000, 10_000, 40_000, 20_000, 200_000, 100_000, 3)
 
 
 class Line(NamedTuple):
@@ -84,8 +85,8 @@ def peers_of(case: str, sizes: Sizes) -> Iterator[tuple[str, Callable[[], float]
         "bytewax, batch 1,000",
         lambda: peer_speed("bytewax", "peer_bytewax.py", case, sizes.batched, few, 1_000),
     )
-    yield "Pathway", lambda: peer_speed("pathway", "peer_pathway.py", case, sizes.whole, 2)
-    yield "PyFlink", lambda: peer_speed("flink", "peer_flink.py", case, 2 * sizes.whole, 1)
+    yield "Pathway", lambda: peer_speed("pathway", "peer_pathway.py", case, sizes.pathway, 2)
+    yield "PyFlink", lambda: peer_speed("flink", "peer_flink.py", case, sizes.flink, 1)
 
 
 def programs(sizes: Sizes) -> Iterator[Line]:
@@ -115,7 +116,7 @@ def programs(sizes: Sizes) -> Iterator[Line]:
             except PeerMissing as error:
                 if "cannot be installed" in str(error):
                     absent.add(name)
-                yield Line(f"{case}: {name}", f"not measured: {str(error):.70}")
+                yield Line(f"{case}: {name}", f"not measured: {error!s:.70}")
         if case == "chain":
             yield at_least(f"{case}: native / bare loop", own / limit, LEAST_OF_LIMIT)
         else:

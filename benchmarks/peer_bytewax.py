@@ -84,7 +84,7 @@ class Fusing:
         from headway.model.schema import schema
         from headway.model.user_operator import OperatorContext
 
-        columns = {name: "float" for name in ("x", "y", "vx", "vy")}
+        columns = dict.fromkeys(("x", "y", "vx", "vy"), "float")
         columns |= {f"var_{name}": "float" for name in columns}
         self._fusion = OwnVehicleFusion()
         self._fusion.open(

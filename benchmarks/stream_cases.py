@@ -1,4 +1,4 @@
-"""The tuples of five small stream programs, as plain Python rows, for every engine that is measured.
+"""The tuples of five small stream programs, as plain Python rows, for every engine measured.
 
 - ``chain``: five operators, three times ``v + 1`` and twice ``v > -1``;
 - ``fan_out``: one source to eight outputs, ``v + b`` each;

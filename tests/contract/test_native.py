@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from tests.contract.cases import SOURCES, random_queries
+from tests.contract.examples import EXAMPLES, recording_of
 from tests.contract.native import (
+    MODE,
     NATIVE_CASES,
     REFUSED_CASES,
     both,
@@ -16,14 +18,17 @@ from tests.contract.native import (
     differences,
     without_refused,
 )
+from tests.contract.native_users import with_twins
 from tests.contract.random_queries import ALL, NATIVE, random_recording
 from tests.contract.recordings import Recording
-from tests.contract.test_examples import EXAMPLES, recording_of
 from tests.native.needed import needs_compiler
 
 from headway.compiler import compile_query
+from headway.engine.operators.operator_base import Dropped
+from headway.engine.stepwise import StepResult, Stepwise
 from headway.files import load_query
 from headway.model.query import Query
+from headway.native.native_stepwise import NativeStepwise
 
 pytestmark = needs_compiler
 
@@ -61,6 +66,36 @@ def test_what_is_refused_says_why(case: str) -> None:
 def test_an_example(folder: Path) -> None:
     query = load_query(folder / "query.yaml").query
     check(query, recording_of(query, random.Random(3), steps=40))
+
+
+def test_a_run_can_be_cut_anywhere() -> None:
+    """State taken out as bytes and put into another copy of the program changes nothing."""
+    query = cases_query(NATIVE_CASES, SOURCES["shed"])
+    plan, recording = compile_query(query), recorded(query, 24)
+    arrivals = max((recording.arrivals(plan, one) for one in recording.vehicles), key=len)
+    whole = Stepwise(plan)
+    got: list[StepResult] = []
+    dropped: list[tuple[int, Dropped]] = []
+    with (
+        with_twins(plan) as compiled,
+        NativeStepwise(compiled, mode=MODE) as first,
+        NativeStepwise(compiled, mode=MODE) as second,
+    ):
+        for number, arrival in enumerate(arrivals):
+            whole.take(arrival.time, arrival.source, arrival.row)
+            first.take(arrival.time, arrival.source, arrival.row)
+            if number % 3 == 0:
+                got += first.take_results()
+                dropped += first.take_dropped()
+                second.restore(first.snapshot())
+                first, second = second, first
+        whole.finish()
+        first.finish()
+        got += first.take_results()
+        dropped += first.take_dropped()
+    assert len(got) > 100
+    assert repr(got) == repr(whole.take_results())
+    assert repr(dropped) == repr(whole.take_dropped())
 
 
 @pytest.mark.parametrize(("seed", "kinds"), [(11, NATIVE), (12, ALL), (13, ALL), (21, ALL)])

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.contract.examples import recording_of
 from tests.contract.native import differences, gave
 from tests.contract.recordings import Recording, Tuple
-from tests.contract.test_examples import recording_of
 from tests.native.needed import host, needs_compiler
 
 from headway.compiler import compile_query

@@ -20,8 +20,8 @@ from headway.expressions.casts import CASTS
 from headway.expressions.functions import FUNCTIONS
 from headway.model.expression_tree import Call, Cast, walk
 from headway.model.schema import schema
-from headway.native.cpp_expressions import _LOWER_GROWTH, _UPPER_GROWTH
 from headway.native.cpp_functions import CPP_CASTS, CPP_FUNCTIONS
+from headway.native.cpp_text_lengths import LOWER_GROWTH, UPPER_GROWTH
 from headway.native.letter_case_tables import points, tables_header
 
 DOUBLES = [
@@ -265,7 +265,7 @@ def test_the_table_of_letters_is_this_pythons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("convert", "growth"), [(str.upper, _UPPER_GROWTH), (str.lower, _LOWER_GROWTH)]
+    ("convert", "growth"), [(str.upper, UPPER_GROWTH), (str.lower, LOWER_GROWTH)]
 )
 def test_no_letter_grows_more_than_there_is_room_for(
     convert: Callable[[str], str], growth: tuple[int, int]

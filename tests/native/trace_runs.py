@@ -3,10 +3,11 @@ in both as the same lines."""
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,13 +17,17 @@ from tests.native.needed import host
 from tests.native.row_layouts import layout_of
 
 from headway.engine.jobs import Arrival
+from headway.engine.kernel import Kernel
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.results import RunResult
+from headway.model.operators import UserDefined
 from headway.model.plan import Plan
+from headway.model.query import Step
 from headway.model.schema import Schema
+from headway.model.user_operator import Row
 from headway.native.arrow_rows import RowLayout, rows_of_tuples, tuples_of_rows
 from headway.native.cpp_program import write_program
-from headway.native.program_layout import vehicle_layout
+from headway.native.program_layout import ProgramLayout, vehicle_layout
 from headway.native.toolchain import Mode, compile_program
 
 HERE = Path(__file__).parent
@@ -30,6 +35,8 @@ RUNTIME = Path(__file__).parents[2] / "src/headway/native/runtime"
 KINDS = (DropKind.LATE, DropKind.FAILED, DropKind.REJECTED, DropKind.SHED)
 """as the runtime numbers them"""
 MALFORMED = 0x8000
+QUICKLY_COMPILED = ("-O0", "-g0")
+"""after the flags of a mode: most of the time goes into compiling"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +49,19 @@ class Case:
     charged: bool = True
     partitioned: bool = False
 
-    def named(self, name: str) -> Case:
-        """The same plan of a query of that name: the name of a namespace."""
-        return replace(self, plan=replace(self.plan, query=replace(self.plan.query, name=name)))
+    def to_compile(self, name: str) -> Case:
+        """The same plan of a query of that name, that of a namespace; with classes in C++."""
+        steps = tuple(map(_with_native, self.plan.query.steps))
+        query = replace(self.plan.query, name=name, steps=steps)
+        return replace(self, plan=replace(self.plan, query=query))
+
+
+def _with_native(step: Step) -> Step:
+    """A test's own operator has a twin of the same name."""
+    if not isinstance(step, UserDefined) or step.implementation is None:
+        return step
+    name = step.implementation.partition(":")[2]
+    return replace(step, native=f"tests/native/random_users.hpp:random_users::{name}")
 
 
 # -------------------------------------------------------------------- the Python kernel
@@ -93,22 +110,25 @@ def _layouts(case: Case) -> dict[str, tuple[Schema, RowLayout]]:
 def _dropped(result: RunResult) -> list[str]:
     ports = {
         name: {one.port: place for place, one in enumerate(operator.inputs)}
-        for name, operator in result.kernel.program.graph.operators.items()
+        for name, operator in _kernel(result).program.graph.operators.items()
     }
     lines = []
     for now, one in result.side.dropped:
         port = 255 if not one.port else ports[one.where][one.port]
-        timestamp = -1 if one.kind is DropKind.REJECTED and _unread(one.row) else one.row[0]
+        malformed = one.kind is DropKind.REJECTED and not one.reason.startswith("beyond")
+        timestamp = -1 if malformed else one.row[0]  # it has no row in C++
         lines.append(f"drop|{one.where}|{KINDS.index(one.kind)}|{now}|{timestamp}|{port}")
     return lines
 
 
-def _unread(row: object) -> bool:
-    return not (isinstance(row, tuple) and len(row) > 1 and isinstance(row[0], int))
+def _kernel(result: RunResult) -> Kernel:
+    kernel = result.kernel
+    assert isinstance(kernel, Kernel)
+    return kernel
 
 
 def _counts(result: RunResult) -> list[str]:
-    kernel = result.kernel
+    kernel = _kernel(result)
     numbers = (
         kernel.arrived, kernel.decisions, kernel.preemptions, kernel.timeouts, kernel.refused,
         kernel.now, 0,
@@ -122,9 +142,8 @@ def _counts(result: RunResult) -> list[str]:
             consumed[name] += sum(unit.ran[index + 1 :])
             if index + 1 < len(unit.operators):
                 produced[name] += sum(unit.ran[index + 2 :])
-    for name in sorted(kernel.program.graph.operators):
-        lines.append(f"ran|{name}|{consumed[name]}|{produced[name]}")
-    return lines
+    names = sorted(kernel.program.graph.operators)
+    return lines + [f"ran|{name}|{consumed[name]}|{produced[name]}" for name in names]
 
 
 # -------------------------------------------------------------------- compiled
@@ -146,25 +165,45 @@ def write_arrivals(case: Case, path: Path) -> None:
 
 
 def native_lines(
-    cases: Sequence[Case], folder: Path, *, mode: Mode = Mode.DEBUG, extra: Sequence[str] = ()
+    cases: Sequence[Case], folder: Path, *, mode: Mode = Mode.DEBUG
 ) -> list[list[str]]:
-    """Compiles all cases as one program, and runs it."""
-    includes, calls = ['#include "trace_driver.hpp"'], []
+    """Compiles all cases as one program, and runs it: the lines of each, as of the Python
+    kernel."""
+    told = told_by(cases, folder, mode=mode, definitions=["HEADWAY_GROWS"])
+    return [_in_order(case, lines) for case, lines in zip(cases, told, strict=True)]
+
+
+def _vehicle(case: Case) -> ProgramLayout:
+    return vehicle_layout(
+        case.plan, case.policy, charged=case.charged, partitioned=case.partitioned
+    )
+
+
+def told_by(
+    cases: Sequence[Case],
+    folder: Path,
+    *,
+    mode: Mode = Mode.DEBUG,
+    definitions: Sequence[str] = (),
+    layout_of_case: Callable[[Case], ProgramLayout] = _vehicle,
+    header: str = "trace_driver.hpp",
+    call: str = "driver::run",
+) -> list[list[str]]:
+    """All that the compiled cases tell, in its order; ``call`` of the header runs each."""
+    includes, calls = [f'#include "{header}"'], []
     for number, unnamed in enumerate(cases):
-        case = unnamed.named(f"plan_{number}")
-        layout = vehicle_layout(
-            case.plan, case.policy, charged=case.charged, partitioned=case.partitioned
-        )
-        written = write_program(layout)
+        case = unnamed.to_compile(f"plan_{number}")
+        written = write_program(layout_of_case(case))
         home = folder / f"plan_{number}"
         home.mkdir(parents=True)
         for name, text in written.files.items():
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
             (home / name).write_text(text)
         write_arrivals(case, home / "arrivals")
         includes.append(f'#include "plan_{number}/program.hpp"')
         space = written.namespace
         calls.append(
-            f"  driver::run({space}::PROGRAM, {space}::OPERATOR_BYTES, "
+            f"  {call}({space}::PROGRAM, {space}::OPERATOR_BYTES, "
             f'"plan_{number}/arrivals", "plan_{number}/told");'
         )
     text = "\n".join([*includes, "", "int main() {", *calls, "}", ""])
@@ -175,16 +214,18 @@ def native_lines(
         host(),
         mode=mode,
         include=[RUNTIME, HERE, folder],
-        definitions=["HEADWAY_GROWS"],
-        extra=extra,
+        definitions=definitions,
+        extra=QUICKLY_COMPILED,
     )
+    # What a program lays out lives as long as its process: no leak.
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run(
-        [folder / "main"], cwd=folder, capture_output=True, text=True, check=False
+        [folder / "main"], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return [
-        _in_order(case, (folder / f"plan_{number}" / "told").read_text().splitlines())
-        for number, case in enumerate(cases)
+        (folder / f"plan_{number}" / "told").read_text().splitlines()
+        for number in range(len(cases))
     ]
 
 
@@ -193,14 +234,9 @@ def _in_order(case: Case, lines: Sequence[str]) -> list[str]:
     counts (an operator of several trains once)."""
     events = [line for line in lines if line.startswith("event|")]
     drops = [line for line in lines if line.startswith("drop|")]
-    layouts = _layouts(case)
     by_output: dict[str, list[str]] = {}
-    for line in lines:
-        if line.startswith("output|"):
-            _, name, completed, _, bytes_ = line.split("|")
-            layout = layouts[name][1]
-            (row,) = tuples_of_rows(np.frombuffer(bytes.fromhex(bytes_), layout.dtype), layout)
-            by_output.setdefault(name, []).append(f"output|{name}|{completed}|{row!r}")
+    for name, completed, _, row in outputs_of(case, lines):
+        by_output.setdefault(name, []).append(f"output|{name}|{completed}|{row!r}")
     counts = [line for line in lines if line.startswith(("counts|", "beyond|"))]
     ran: dict[str, tuple[int, int]] = {}
     for line in lines:
@@ -215,6 +251,17 @@ def _in_order(case: Case, lines: Sequence[str]) -> list[str]:
         *counts,
         *(f"ran|{name}|{ran[name][0]}|{ran[name][1]}" for name in sorted(ran)),
     ]
+
+
+def outputs_of(case: Case, lines: Sequence[str]) -> Iterator[tuple[str, int, bool, Row]]:
+    """(output, completed, late, row), in the order in which they came."""
+    layouts = _layouts(case)
+    for line in lines:
+        if line.startswith("output|"):
+            _, name, completed, late, row_bytes = line.split("|")
+            layout = layouts[name][1]
+            (row,) = tuples_of_rows(np.frombuffer(bytes.fromhex(row_bytes), layout.dtype), layout)
+            yield name, int(completed), late == "1", row
 
 
 def first_difference(left: Sequence[str], right: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     _own(
         "compare",
-        "Run a recording on the vehicle engine and on Spark, and count the tuples they agree on.",
+        "Run a recording on the vehicle engine and on another, and count the tuples they agree on.",
     ),
     _own(
         "spark-submit-args",

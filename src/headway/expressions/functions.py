@@ -1,4 +1,5 @@
-"""The table of functions. To add one is to add an entry here.
+"""The table of functions. To add one is to add an entry here, and its C++ to
+:mod:`headway.native.cpp_functions`.
 
 ``python`` is a template: ``$0`` is the first argument; where an argument is used more than once,
 ``@0`` stands at the place that is evaluated first, and ``$*`` is all of them with commas. Names in

@@ -23,12 +23,10 @@ Whole functions are written by :mod:`headway.native.cpp_row_functions` (filters,
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from headway.errors import UnsupportedError
 from headway.expressions.functions import FUNCTIONS
 from headway.model.expression_tree import (
     AggregateCall,
@@ -51,46 +49,40 @@ from headway.model.expression_tree import (
 from headway.model.schema import DataType
 from headway.native.cpp_body import CppBody, bare
 from headway.native.cpp_functions import ARITHMETIC, CPP_CASTS, CPP_FUNCTIONS, VALUE, CppFunction
-from headway.native.cpp_names import string_literal
-from headway.native.cpp_types import RowStruct, ValueType, local_type, text_room
+from headway.native.cpp_text_lengths import Lengths, refused, result_length, struct_lengths
+from headway.native.cpp_types import local_type, text_room
+from headway.native.cpp_values import (
+    CppValue,
+    ReadAggregate,
+    ReadColumn,
+    all_known,
+    column_code,
+    literal_code,
+    maybe_or,
+    port_reader,
+    row_reader,
+    zero_code,
+)
 
-FLOATING = (DataType.FLOAT, DataType.DOUBLE)
+__all__ = [
+    "CppBody",
+    "CppEmitter",
+    "CppValue",
+    "Lengths",
+    "ReadAggregate",
+    "ReadColumn",
+    "column_code",
+    "emit_condition",
+    "emit_value",
+    "port_reader",
+    "result_length",
+    "row_reader",
+    "struct_lengths",
+]
+
 _LONG_CODE = 64
 """what is longer gets a name"""
-_DIGITS = {DataType.INT: 11, DataType.BIGINT: 20}
-_MOST_BYTES_OF_CHARACTER = 4
-_UPPER_GROWTH, _LOWER_GROWTH = (3, 1), (3, 2)
-"""how many bytes can come of how many: ``ΐ`` has 2 bytes and 6 in capitals, ``İ`` 2 and 3 in small
-letters"""
 
-
-@dataclass(frozen=True, slots=True)
-class CppValue:
-    """``code`` computes the value; it is NULL unless all conditions in ``known`` hold.
-
-    An ``atom`` is a name or a constant: it costs nothing to write it twice.
-    """
-
-    code: str
-    known: tuple[str, ...] = ()
-    atom: bool = False
-
-    @property
-    def known_code(self) -> str:
-        """A C++ condition: not NULL."""
-        return " && ".join(self.known) if self.known else "true"
-
-    @property
-    def maybe_code(self) -> str:
-        """A ``Maybe`` of the value (of a ``std::string_view`` for a string)."""
-        if not self.known:
-            return f"headway::known({bare(self.code)})"
-        return f"headway::maybe({self.known_code}, {bare(self.code)})"
-
-
-ReadColumn = Callable[[ColumnRef], CppValue]
-ReadAggregate = Callable[[AggregateCall], CppValue]
-Lengths = Callable[[ColumnRef], int]
 
 _COMPARISONS = {
     "=": "equal",
@@ -121,142 +113,6 @@ def emit_condition(
 ) -> str:
     """A C++ bool that is true only where the value is: not false, not NULL."""
     return CppEmitter(body, read, lengths).condition(node)
-
-
-# -------------------------------------------------------------------- columns
-
-
-def row_reader(row: str, struct: RowStruct, present: str | None = None) -> ReadColumn:
-    """Reads the columns of ``row``, a reference to a struct. ``present``: a condition without which
-    there is no row and even its timestamp is NULL (its other columns must be NULL then)."""
-
-    def read(column: ColumnRef) -> CppValue:
-        found = struct.column(column.name)
-        place = f"{row}.{found.member}"
-        if not found.nullable:
-            return CppValue(place, () if present is None else (present,), atom=True)
-        code = f"{place}.value"
-        if found.type.type is DataType.STRING:
-            code += ".view()"
-        return CppValue(code, (f"{place}.known",), atom=True)
-
-    return read
-
-
-def port_reader(readers: Mapping[str | None, ReadColumn]) -> ReadColumn:
-    """Reads columns of several rows, by port."""
-    return lambda column: readers[column.port](column)
-
-
-def struct_lengths(structs: Mapping[str | None, RowStruct]) -> Lengths:
-    """The room of the string columns of rows, by port."""
-    return lambda column: structs[column.port].column(column.name).type.length
-
-
-def column_code(value: CppValue, kind: ValueType) -> str:
-    """The C++ of a column that holds the value."""
-    if kind.type is not DataType.STRING:
-        return value.maybe_code
-    return f"headway::maybe_text<{text_room(kind.length)}>({value.known_code}, {bare(value.code)})"
-
-
-# -------------------------------------------------------------------- lengths of strings
-
-
-def result_length(node: Node, lengths: Lengths) -> int:
-    """The most bytes that a string expression can give; 0 for other types."""
-    if node.type is not DataType.STRING:
-        return 0
-    match node:
-        case Literal():
-            return len(str(node.value).encode("utf-8", "surrogatepass")) if node.value else 0
-        case ColumnRef():
-            return lengths(node)
-        case Cast():
-            return _DIGITS.get(node.operand.type, len("false"))
-        case Case():
-            values = [*(value for _, value in node.branches), node.otherwise]
-            return max(result_length(value, lengths) for value in values)
-        case Coalesce():
-            return max(result_length(operand, lengths) for operand in node.operands)
-        case AggregateCall() if node.argument is not None:
-            return result_length(node.argument, lengths)
-        case Call():
-            return _call_length(node, [result_length(part, lengths) for part in node.arguments])
-        case PythonValue():
-            raise _refused(node)
-    raise AssertionError(f"no string: {node}")
-
-
-def _call_length(node: Call, sizes: list[int]) -> int:
-    match node.function:
-        case "concat":
-            return sum(sizes)
-        case "upper":
-            return _grown(sizes[0], _UPPER_GROWTH)
-        case "lower":
-            return _grown(sizes[0], _LOWER_GROWTH)
-        case "substring" if len(node.arguments) == 3 and isinstance(node.arguments[2], Literal):
-            characters = node.arguments[2].value
-            return min(sizes[0], _MOST_BYTES_OF_CHARACTER * max(int(characters or 0), 0))
-    return max(sizes)  # least, greatest, substring
-
-
-def _grown(size: int, growth: tuple[int, int]) -> int:
-    most, of = growth
-    return -(-size * most // of)
-
-
-def _refused(node: PythonValue) -> UnsupportedError:
-    return UnsupportedError(
-        f"the Python function {node.function} cannot run in native code",
-        want="write it in SQL, or as an operator in C++",
-    )
-
-
-# -------------------------------------------------------------------- constants
-
-
-def literal_code(node: Literal) -> str:
-    """The constant in exactly its type."""
-    value = node.value
-    match node.type:
-        case DataType.BOOLEAN:
-            return "true" if value else "false"
-        case DataType.STRING:
-            text = str(value)
-            size = len(text.encode("utf-8", "surrogatepass"))
-            return f"std::string_view({string_literal(text)}, {size})"
-        case DataType.INT:
-            whole = int(value or 0)
-            return "std::int32_t{-2147483647 - 1}" if whole == -(2**31) else _signed(str(whole))
-        case DataType.BIGINT | DataType.TIMESTAMP:
-            whole = int(value or 0)
-            digits = "-9223372036854775807 - 1" if whole == -(2**63) else str(whole)
-            return f"std::int64_t{{{digits}}}"
-    real = float(value or 0.0)
-    kind = local_type(node.type)
-    if math.isnan(real):
-        return f"std::numeric_limits<{kind}>::quiet_NaN()"
-    if math.isinf(real):
-        sign = "-" if real < 0 else ""
-        return f"({sign}std::numeric_limits<{kind}>::infinity())"
-    return _signed(repr(real) + ("F" if node.type is DataType.FLOAT else ""))
-
-
-def _signed(digits: str) -> str:
-    return f"({digits})" if digits.startswith("-") else digits
-
-
-def zero_code(kind: DataType) -> str:
-    """The value that stands where there is none."""
-    if kind is DataType.STRING:
-        return "std::string_view{}"
-    return literal_code(Literal(0, kind)) if kind is not DataType.FLOAT else "0.0F"
-
-
-def all_known(*values: CppValue) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(condition for value in values for condition in value.known))
 
 
 class CppEmitter:
@@ -362,7 +218,7 @@ class CppEmitter:
                 assert self._aggregate is not None, "an aggregate outside an aggregate operator"
                 return self._aggregate(node)
             case PythonValue():
-                raise _refused(node)
+                raise refused(node)
 
     def _chosen(
         self,
@@ -379,9 +235,9 @@ class CppEmitter:
             name = self.body.choose(base, kind, zero, codes, otherwise.code)
             return self._is(node, CppValue(name, atom=True))
         null = f"headway::null<{kind}>()"
-        maybes = [(test, _maybe_or(value, null)) for test, value in branches]
+        maybes = [(test, maybe_or(value, null)) for test, value in branches]
         name = self.body.choose(
-            base, f"headway::Maybe<{kind}>", null, maybes, _maybe_or(otherwise, null)
+            base, f"headway::Maybe<{kind}>", null, maybes, maybe_or(otherwise, null)
         )
         return self._is(node, CppValue(f"{name}.value", (f"{name}.known",), atom=True))
 
@@ -436,7 +292,7 @@ class CppEmitter:
         kind = local_type(node.type)
         null = f"headway::null<{kind}>()"
         codes = [
-            _maybe_or(operand, null) if takes_maybe else bare(operand.code) for operand in operands
+            maybe_or(operand, null) if takes_maybe else bare(operand.code) for operand in operands
         ]
 
         def insert(match: re.Match[str]) -> str:
@@ -507,7 +363,7 @@ class CppEmitter:
     def _null_safe(self, node: Compare, left: CppValue, right: CppValue) -> CppValue:
         if left.known and right.known:
             null = f"headway::null<{local_type(node.left.type)}>()"
-            code = f"headway::same({_maybe_or(left, null)}, {_maybe_or(right, null)})"
+            code = f"headway::same({maybe_or(left, null)}, {maybe_or(right, null)})"
             return CppValue(code)
         equal = f"headway::equal({bare(left.code)}, {bare(right.code)})"
         known = all_known(left, right)
@@ -587,10 +443,6 @@ def _guarded(known: tuple[str, ...], code: str) -> str:
     if len(parts) > 1:
         return f"({' && '.join(parts)})"
     return parts[0] if parts else "true"
-
-
-def _maybe_or(value: CppValue, null: str) -> str:
-    return null if "false" in value.known else value.maybe_code
 
 
 def _name_of(node: Node) -> str:

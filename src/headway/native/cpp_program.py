@@ -203,8 +203,8 @@ def _sum(start: str, terms: list[str]) -> list[str]:
     if len(whole) <= COLUMNS:
         return [whole]
     first, *rest = terms
-    return [start.rstrip(), f"    {first}", *(f"    + {term}" for term in rest[:-1]),
-            f"    + {rest[-1]};"]  # fmt: skip
+    lines = [start.rstrip(), f"    {first}", *(f"    + {term}" for term in rest)]
+    return [*lines[:-1], f"{lines[-1]};"]
 
 
 def program_file(namespace: str, title: str, headers: Iterable[str], lines: Iterable[str]) -> str:

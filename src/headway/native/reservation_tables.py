@@ -2,8 +2,8 @@
 belongs to, how much work it brings, what each node has to give, and which sources are held to their
 declared rates.
 
-All of it is computed by the Python engine's own rules (:mod:`headway.engine.path_tasks`, the ledgers
-of :mod:`headway.schedule.online.rop_edf`); here it only gets numbers in place of names.
+All of it is computed by the Python engine's own rules (:mod:`headway.engine.path_tasks`, the
+ledgers of :mod:`headway.schedule.online.rop_edf`); here it only gets numbers in place of names.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def reservation_lines(layout: ProgramLayout) -> list[str]:
 
 def _paths(layout: ProgramLayout) -> ReservedPaths:
     if layout.form is ProgramForm.NODE:
-        assert layout.part is not None and layout.part.reserved is not None
+        assert layout.part is not None
+        assert layout.part.reserved is not None
         return layout.part.reserved
     return PathTasks(layout.plan, layout.program).tables()
 

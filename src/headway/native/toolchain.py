@@ -230,7 +230,11 @@ LANGUAGE = (
 )
 THREADS = ("-pthread",)
 """applications may use them; costs nothing where they do not"""
-SMALL = ("-O2", "-ffunction-sections", "-fdata-sections")
+ONE_THREAD = ("-fno-threadsafe-statics",)
+"""a program's own thread is the only one; the locks would bring 180 kB of the C++ library to ARM"""
+UNWINDING = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
+"""tables that only exceptions and debuggers read: a tenth of a program"""
+SMALL = ("-O2", "-ffunction-sections", "-fdata-sections", *UNWINDING)
 LINKED_SMALL = ("-Wl,--gc-sections", "-Wl,--as-needed", "-s")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -255,6 +259,7 @@ def flags_of(
     else:
         flags += ("-O1", "-g", "-fno-omit-frame-pointer")
     flags += SANITIZERS if mode is Mode.SANITIZED else ()
+    flags += ONE_THREAD if kind is Kind.EXECUTABLE else ()
     if kind is Kind.SHARED:
         flags += ("-shared", "-fPIC")
         if sys.platform != "darwin":

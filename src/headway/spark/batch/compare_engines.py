@@ -1,33 +1,21 @@
-"""Both engines over one recording: do they give the same tuples, and how many?
-
-The vehicle engine runs without costs, which is the meaning of the query; Spark runs its batch. The
-answers are compared as multisets per vehicle and output. Numbers count as equal when they agree to
-nine digits, because a sum of doubles depends on the order of its rows in the last places.
-"""
+"""The vehicle engine and Spark's batch over one recording: do they give the same tuples, and how
+many? (:mod:`headway.engine.engine_answers`)"""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headway.compiler.node_queries import on_one_node
-from headway.engine.engine import Engine, replay
+from headway.engine.engine_answers import Answer, comparable, vehicle_answers
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
-from headway.sources.recordings import scan_recording
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.lowering.frames import to_plain
 from headway.spark.session.spark_failures import translated
 from headway.spark.sources.recorded_files import read_batch
-
-DIGITS = 9
-Answer = Counter[tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -40,13 +28,17 @@ class OutputAgreement:
     spark_only: int
 
     @property
+    def other_only(self) -> int:
+        return self.spark_only
+
+    @property
     def holds(self) -> bool:
         return not self.vehicle_only and not self.spark_only
 
 
 def agreements(spark: SparkSession, plan: Plan, recording: Path) -> list[OutputAgreement]:
     """One for each output."""
-    meant = _by_vehicle_engine(plan, recording)
+    meant = vehicle_answers(plan, recording)
     computed = _by_spark(spark, plan, recording)
     return [
         OutputAgreement(
@@ -57,20 +49,6 @@ def agreements(spark: SparkSession, plan: Plan, recording: Path) -> list[OutputA
         )
         for name in meant
     ]
-
-
-def _by_vehicle_engine(plan: Plan, recording: Path) -> dict[str, Answer]:
-    plan = on_one_node(plan)
-    contents = scan_recording(recording, plan.query.sources)
-    answers: dict[str, Answer] = {output.name: Counter() for output in plan.query.outputs}
-
-    def engine() -> Engine:
-        return Engine(plan=plan, charged=False, keep_trace=False)
-
-    for vehicle, result in replay(plan, recording, contents, engine):
-        for name, record in result.outputs.items():
-            answers[name].update(_comparable((vehicle or "", *row)) for row in record.rows)
-    return answers
 
 
 def _by_spark(spark: SparkSession, plan: Plan, recording: Path) -> dict[str, Answer]:
@@ -85,13 +63,5 @@ def _by_spark(spark: SparkSession, plan: Plan, recording: Path) -> dict[str, Ans
             )
             table = plain.select(VEHICLE_COLUMN, "row.*").toArrow()
             rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-            answers[output.name] = Counter(map(_comparable, rows))
+            answers[output.name] = Counter(map(comparable, rows))
     return answers
-
-
-def _comparable(row: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(_near(value) if isinstance(value, float) else value for value in row)
-
-
-def _near(value: float) -> float | str:
-    return "NaN" if math.isnan(value) else float(f"{value:.{DIGITS}g}") + 0.0

@@ -57,7 +57,7 @@ struct Measurement {
 };
 
 /// The largest of some sizes.
-constexpr std::size_t largest(std::initializer_list<std::size_t> sizes) {
+constexpr std::size_t largest_size(std::initializer_list<std::size_t> sizes) {
   std::size_t found = 0;
   for (const std::size_t size : sizes) found = size > found ? size : found;
   return found;

@@ -1,5 +1,8 @@
 // Functions of real numbers, with SQL's answers at their edges: NaN where there is no real value,
 // NULL for the logarithm of zero and less, infinity beyond the largest number.
+//
+// Their last places are the C library's. With the one that Python has, all are within one unit in the
+// last place of Python's; with another one (musl) the cube root is within 4 and log10 within 2.
 #pragma once
 
 #include <cmath>
@@ -33,8 +36,13 @@ inline Maybe<double> natural_logarithm(double value) {
     return value <= 0.0 ? null<double>() : known(std::log(value));
 }
 
+// Some libraries lose the last half of the digits for numbers so small that they have few.
 inline Maybe<double> common_logarithm(double value) {
-    return value <= 0.0 ? null<double>() : known(std::log10(value));
+    if (value <= 0.0) {
+        return null<double>();
+    }
+    const bool subnormal = value < std::numeric_limits<double>::min();
+    return known(subnormal ? std::log10(value * 1e20) - 20.0 : std::log10(value));
 }
 
 inline double sine(double value) { return std::isinf(value) ? NOT_A_NUMBER : std::sin(value); }

@@ -49,13 +49,12 @@ inline bool read_fix(const Maybe<double>& x, const Maybe<double>& y, const Maybe
   return x.known && y.known && var_x.known && var_y.known;
 }
 
-inline constexpr double PI = 3.141592653589793;
-
 /// A direction as radians from the x axis towards y; `clockwise` ones count from the y axis.
-inline Maybe<double> direction(Maybe<double> angle, bool degrees, bool clockwise) {
+inline Maybe<double> motion_direction(Maybe<double> angle, bool degrees, bool clockwise) {
+  constexpr double HALF_TURN = 3.141592653589793;
   if (!angle.known) return angle;
-  if (degrees) angle.value = angle.value * (PI / 180.0);
-  if (clockwise) angle.value = PI / 2 - angle.value;
+  if (degrees) angle.value = angle.value * (HALF_TURN / 180.0);
+  if (clockwise) angle.value = HALF_TURN / 2 - angle.value;
   return angle;
 }
 

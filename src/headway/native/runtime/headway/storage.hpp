@@ -30,6 +30,46 @@ constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+#if defined(HEADWAY_GROWS)
+/// What containers grew into: it is given back as a whole when a program is unloaded.
+class GrownMemory {
+  struct Block {
+    Block* next;
+    Block* before;
+  };
+  static constexpr std::size_t HEADER = aligned(sizeof(Block));
+
+ public:
+  /// Zeroed; null when the machine has none left.
+  static void* take(std::size_t bytes) {
+    Block* const block = static_cast<Block*>(std::calloc(1, HEADER + bytes));
+    if (block == nullptr) return nullptr;
+    block->next = first_;
+    if (first_ != nullptr) first_->before = block;
+    first_ = block;
+    return reinterpret_cast<std::byte*>(block) + HEADER;
+  }
+
+  static void give(void* taken) {
+    Block* const block = reinterpret_cast<Block*>(static_cast<std::byte*>(taken) - HEADER);
+    (block->before == nullptr ? first_ : block->before->next) = block->next;
+    if (block->next != nullptr) block->next->before = block->before;
+    std::free(block);
+  }
+
+  static void give_all() {
+    while (first_ != nullptr) {
+      Block* const next = first_->next;
+      std::free(first_);
+      first_ = next;
+    }
+  }
+
+ private:
+  inline static Block* first_ = nullptr;
+};
+#endif
+
 /// A view of a table.
 template <class T>
 struct Span {
@@ -57,7 +97,7 @@ class Arena {
     const std::size_t whole = aligned(bytes);
     if (whole > left_) {
 #if defined(HEADWAY_GROWS)
-      return std::calloc(1, whole);
+      return GrownMemory::take(whole);
 #else
       return nullptr;
 #endif
@@ -131,10 +171,10 @@ class List {
   bool grow() {
 #if defined(HEADWAY_GROWS)
     const std::size_t wanted = capacity_ < 8 ? 16 : 2 * capacity_;
-    T* const larger = static_cast<T*>(std::malloc(wanted * sizeof(T)));
+    T* const larger = static_cast<T*>(GrownMemory::take(wanted * sizeof(T)));
     if (larger == nullptr) return false;
     if (count_ != 0) std::memcpy(static_cast<void*>(larger), items_, count_ * sizeof(T));
-    if (grown_) std::free(items_);
+    if (grown_) GrownMemory::give(items_);
     items_ = larger;
     capacity_ = wanted;
     grown_ = true;
@@ -246,7 +286,7 @@ class Slots {
   bool grow() {
 #if defined(HEADWAY_GROWS)
     constexpr std::size_t MORE = 256;
-    fresh_ = static_cast<std::byte*>(std::calloc(MORE, piece_));
+    fresh_ = static_cast<std::byte*>(GrownMemory::take(MORE * piece_));
     fresh_left_ = fresh_ == nullptr ? 0 : MORE;
     return fresh_ != nullptr;
 #else
