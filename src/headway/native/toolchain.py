@@ -222,12 +222,7 @@ def _output(command: tuple[str, ...], given: str = "", folder: str | None = None
 
 STANDARD = ("-std=c++17",)
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow")
-LANGUAGE = (
-    "-fno-exceptions",
-    "-fno-rtti",
-    "-ffp-contract=off",
-    "-fno-asynchronous-unwind-tables",  # nobody unwinds without exceptions
-)
+LANGUAGE = ("-fno-exceptions", "-fno-rtti", "-ffp-contract=off")
 THREADS = ("-pthread",)
 """applications may use them; costs nothing where they do not"""
 ONE_THREAD = ("-fno-threadsafe-statics",)
