@@ -249,6 +249,8 @@ def flags_of(
     if mode is Mode.RELEASE or family is Family.ZIG:
         flags += SMALL
         flags += ("-Wl,-dead_strip",) if sys.platform == "darwin" else LINKED_SMALL
+        if family is Family.GCC and sys.platform != "darwin":
+            flags += ("-Wl,-z,noseparate-code",)  # code and constants on the same pages
     else:
         flags += ("-O1", "-g", "-fno-omit-frame-pointer")
     flags += SANITIZERS if mode is Mode.SANITIZED else ()

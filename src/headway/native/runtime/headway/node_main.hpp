@@ -10,9 +10,7 @@
 
 #include "headway/node_options.hpp"
 #include "headway/node_recording.hpp"
-#include "headway/reservations.hpp"
 #include "headway/tcp_transport.hpp"
-#include "headway/udp_transport.hpp"
 
 namespace headway {
 
@@ -28,16 +26,30 @@ enum class NodeExit : int {
 /// Applications and tests that take the outputs as frames.
 inline constexpr const char SUBSCRIBER[] = "subscriber";
 
+/// In place of what a node has no use for.
+struct NoDatagrams {
+  TransportCounts counts;
+  static constexpr std::size_t bytes(const NodeProgram&, std::size_t) { return 0; }
+};
+template <class Time>
+struct NoReservations {
+  explicit NoReservations(Kernel<Time>&) {}
+  static constexpr std::size_t bytes(const Program&) { return 0; }
+};
+
+/// `Datagrams`: UdpTransport, of a node that has peers; `Reserving`: Reservations, under a policy that
+/// reserves processor time.
+template <class Datagrams, template <class> class Reserving>
 class NodeRun {
   using Time = WallTime<MonotonicClock>;
   using Others = OtherNodes<MonotonicClock>;
+  static constexpr bool HAS_PEERS = !std::is_same_v<Datagrams, NoDatagrams>;
+  static constexpr bool RESERVES = !std::is_same_v<Reserving<Time>, NoReservations<Time>>;
 
  public:
   static constexpr std::size_t bytes(const NodeProgram& node) {
-    const std::size_t reserved =
-        node.program->reservations == nullptr ? 0 : Reservations<Time>::bytes(*node.program);
-    return Time::bytes(*node.program) + reserved + Others::bytes(node, most_watched(node)) +
-           TcpTransport::bytes(node, links(node)) + UdpTransport::bytes(node, node.peers.count) +
+    return Time::bytes(*node.program) + Reserving<Time>::bytes(*node.program) + Others::bytes(node, most_watched(node)) +
+           TcpTransport::bytes(node, links(node)) + Datagrams::bytes(node, node.peers.count) +
            NodeRecords::bytes(node) + NodeRecording::bytes(node) +
            Objects<bool>::bytes(links(node) * node.wires.count) +
            Objects<PeerPlace>::bytes(node.peers.count);
@@ -117,6 +129,7 @@ class NodeRun {
         ::listen(listener_, 64) != 0) {
       return failed(node_.node, "its address is taken: another node may run there");
     }
+    if (!HAS_PEERS) return true;
     datagrams_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     const int room = 4 << 20;
     ::setsockopt(datagrams_, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
@@ -129,14 +142,20 @@ class NodeRun {
   bool lay_out(Arena& arena) {
     const Nanoseconds now = clock_.now();
     for (Operator* const one : node_.program->stateful) one->open(arena);
-    const bool reserves = node_.program->reservations != nullptr;
-    time_.open(arena, reserves ? &reservations_ : nullptr);
-    if (reserves) reservations_.open(arena);
+    if constexpr (RESERVES) {
+      time_.open(arena, &reservations_);
+      reservations_.open(arena);
+    } else {
+      time_.open(arena);
+    }
     others_.open(arena, time_, application_, most_watched(node_));
     tcp_.open(arena, node_, identity_, options_.timing, others_, links(node_), listener_, now);
-    udp_.open(arena, node_, identity_, options_.timing, others_, node_.peers.count, datagrams_, now);
     others_.add(tcp_);
-    others_.add(udp_);
+    if constexpr (HAS_PEERS) {
+      udp_.open(arena, node_, identity_, options_.timing, others_, node_.peers.count, datagrams_,
+                now);
+      others_.add(udp_);
+    }
     records_.open(arena, node_);
     recording_.open(arena, node_);
     wanted_.open(arena, links(node_) * node_.wires.count);
@@ -172,13 +191,15 @@ class NodeRun {
       bool sends = false;
       for (const ReceivedStream& stream : node_.received) sends = sends || stream.sender == peer;
       const Receiver receiver{peer, node_.peers[peer], places_[peer].address, wanted};
-      if (places_[peer].native) {
-        if (any) udp_.add_receiver(receiver, now);
-        if (sends) udp_.add_sender(peer, node_.peers[peer], now);
-      } else {
-        if (any) tcp_.add_receiver(receiver, now);
-        if (sends) tcp_.add_sender(peer, node_.peers[peer], now);
+      if constexpr (HAS_PEERS) {
+        if (places_[peer].native) {
+          if (any) udp_.add_receiver(receiver, now);
+          if (sends) udp_.add_sender(peer, node_.peers[peer], now);
+          continue;
+        }
       }
+      if (any) tcp_.add_receiver(receiver, now);
+      if (sends) tcp_.add_sender(peer, node_.peers[peer], now);
     }
     if (!options_.has_subscriber) return;
     bool* const wanted = wanted_.begin() + node_.peers.count * wires;
@@ -417,10 +438,10 @@ class NodeRun {
   NodeRecords records_;
   Others others_;
   Time time_;
-  Reservations<Time> reservations_;
+  Reserving<Time> reservations_;
   NodeRecording recording_;
   TcpTransport tcp_;
-  UdpTransport udp_;
+  Datagrams udp_;
   Objects<bool> wanted_;
   Objects<PeerPlace> places_;
   PeerPlace own_;
