@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headway.native.cpp_names import Names
+from headway.native.cpp_node import bus_streams
 from headway.native.cpp_program import CppProgram, program_file
 
 APPLICATION = "application.hpp"
@@ -123,7 +124,11 @@ def main_text(program: CppProgram, *, has_app: bool) -> str:
     has_peers, reserves = bool(part.sends or part.receives), program.layout.policy.guarded
     datagrams = "UdpTransport" if has_peers else "NoDatagrams"
     reserving = "Reservations" if reserves else "NoReservations"
+    has_buses = bool(bus_streams(program.layout))
+    buses = "NodeBuses" if has_buses else "NoBuses"
     surroundings = ['#include "headway/node_main.hpp"']
+    if has_buses:
+        surroundings.insert(0, '#include "headway/node_buses.hpp"')
     if has_peers:
         surroundings.append('#include "headway/udp_transport.hpp"')
     return "\n".join(
@@ -147,7 +152,8 @@ def main_text(program: CppProgram, *, has_app: bool) -> str:
             "",
             "namespace {",
             "",
-            f"using Node = headway::NodeRun<headway::{datagrams}, headway::{reserving}>;",
+            f"using Node = headway::NodeRun<headway::{datagrams}, headway::{reserving},",
+            f"                              headway::{buses}>;",
             "constexpr std::size_t MEMORY_BYTES =",
             f"    Node::bytes({space}::NODE) + {space}::OPERATOR_BYTES;",
             "alignas(headway::ALIGNMENT) std::byte memory[MEMORY_BYTES];",

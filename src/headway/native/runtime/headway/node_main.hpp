@@ -31,6 +31,18 @@ struct NoDatagrams {
   TransportCounts counts;
   static constexpr std::size_t bytes(const NodeProgram&, std::size_t) { return 0; }
 };
+struct NoBuses {
+  static constexpr std::size_t bytes(const NodeProgram&) { return 0; }
+  static bool open(Arena&, const NodeProgram&, PeerHandler&, const NodeOptions& options) {
+    if (options.can_buses == 0) return true;
+    std::fprintf(stderr, "--can: no stream of this node is on a CAN bus\n");
+    return false;
+  }
+  static bool carries(Index, Index, bool) { return false; }
+  template <class Others>
+  static void add_to(Others&) {}
+  static std::int64_t sum(std::int64_t TransportCounts::*) { return 0; }
+};
 template <class Time>
 struct NoReservations {
   explicit NoReservations(Kernel<Time>&) {}
@@ -38,8 +50,8 @@ struct NoReservations {
 };
 
 /// `Datagrams`: UdpTransport, of a node that has peers; `Reserving`: Reservations, under a policy that
-/// reserves processor time.
-template <class Datagrams, template <class> class Reserving>
+/// reserves processor time; `Buses`: NodeBuses, of a node with streams on a CAN bus.
+template <class Datagrams, template <class> class Reserving, class Buses>
 class NodeRun {
   using Time = WallTime<MonotonicClock>;
   using Others = OtherNodes<MonotonicClock>;
@@ -50,7 +62,7 @@ class NodeRun {
   static constexpr std::size_t bytes(const NodeProgram& node) {
     return Time::bytes(*node.program) + Reserving<Time>::bytes(*node.program) + Others::bytes(node, most_watched(node)) +
            TcpTransport::bytes(node, links(node)) + Datagrams::bytes(node, node.peers.count) +
-           NodeRecords::bytes(node) + NodeRecording::bytes(node) +
+           NodeRecords::bytes(node) + NodeRecording::bytes(node) + Buses::bytes(node) +
            Objects<bool>::bytes(links(node) * node.wires.count) +
            Objects<PeerPlace>::bytes(node.peers.count);
   }
@@ -86,7 +98,8 @@ class NodeRun {
  private:
   static constexpr std::size_t links(const NodeProgram& node) { return node.peers.count + 1; }
   static constexpr std::uint32_t most_watched(const NodeProgram& node) {
-    return TcpTransport::most_watched(node, links(node)) + 2;
+    return TcpTransport::most_watched(node, links(node)) + 2 +
+           static_cast<std::uint32_t>(MOST_CAN_BUSES);
   }
 
   static bool failed(const char* what, const char* why) {
@@ -156,6 +169,8 @@ class NodeRun {
                 now);
       others_.add(udp_);
     }
+    if (!buses_.open(arena, node_, others_, options_)) return false;
+    buses_.add_to(others_);
     records_.open(arena, node_);
     recording_.open(arena, node_);
     wanted_.open(arena, links(node_) * node_.wires.count);
@@ -185,11 +200,14 @@ class NodeRun {
       bool any = false;
       for (const SentStream& stream : node_.sent) {
         for (const Index receiver : stream.receivers) {
-          if (receiver == peer) wanted[stream.wire] = any = true;
+          if (receiver != peer || buses_.carries(stream.wire, peer, true)) continue;
+          wanted[stream.wire] = any = true;
         }
       }
       bool sends = false;
-      for (const ReceivedStream& stream : node_.received) sends = sends || stream.sender == peer;
+      for (const ReceivedStream& stream : node_.received) {
+        sends = sends || (stream.sender == peer && !buses_.carries(stream.wire, peer, false));
+      }
       const Receiver receiver{peer, node_.peers[peer], places_[peer].address, wanted};
       if constexpr (HAS_PEERS) {
         if (places_[peer].native) {
@@ -327,7 +345,7 @@ class NodeRun {
     put("worst_lag_ns", time_.keeping_up.worst_lag);
     put("worst_backlog", time_.keeping_up.worst_backlog);
     const auto both = [this, &put](const char* name, std::int64_t TransportCounts::*count) {
-      put(name, tcp_.counts.*count + udp_.counts.*count);
+      put(name, tcp_.counts.*count + udp_.counts.*count + buses_.sum(count));
     };
     both("bad_frames", &TransportCounts::bad_frames);
     put_refused(file);
@@ -442,6 +460,7 @@ class NodeRun {
   NodeRecording recording_;
   TcpTransport tcp_;
   Datagrams udp_;
+  Buses buses_;
   Objects<bool> wanted_;
   Objects<PeerPlace> places_;
   PeerPlace own_;
