@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 
 #include "headway/can_transport.hpp"
-#include "headway/node_options.hpp"
+#include "headway/node_links.hpp"
 
 namespace headway {
 

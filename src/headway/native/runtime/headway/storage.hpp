@@ -192,7 +192,8 @@ class List {
 #endif
 };
 
-/// A queue in which the least item goes first. `T` has operator<.
+/// A queue in which the least item goes first. `T` has operator<. Each item stands before up to four
+/// others, so that a long queue is not deep, and the four lie side by side.
 template <class T>
 class Heap {
  public:
@@ -201,33 +202,28 @@ class Heap {
 
   bool push(const T& item) {
     if (!items_.push(item)) return false;
-    std::size_t place = items_.size() - 1;
-    while (place > 0) {
-      const std::size_t parent = (place - 1) / 2;
-      if (!(item < items_[parent])) break;
-      items_[place] = items_[parent];
-      place = parent;
-    }
-    items_[place] = item;
+    rise(items_.size() - 1, item);
     return true;
   }
 
   T pop() {
     const T least = items_[0];
     const T last = items_.pop();
-    const std::size_t count = items_.size();
-    if (count == 0) return least;
-    std::size_t place = 0;
-    while (true) {
-      std::size_t child = 2 * place + 1;
-      if (child >= count) break;
-      if (child + 1 < count && items_[child + 1] < items_[child]) ++child;
-      if (!(items_[child] < last)) break;
-      items_[place] = items_[child];
-      place = child;
-    }
-    items_[place] = last;
+    if (!items_.empty()) sink(0, last);
     return least;
+  }
+
+  /// Takes out the item at a place among all (`items`).
+  T take(std::size_t place) {
+    const T taken = items_[place];
+    const T last = items_.pop();
+    if (place == items_.size()) return taken;
+    if (last < taken) {
+      rise(place, last);
+    } else {
+      sink(place, last);
+    }
+    return taken;
   }
 
   const T& top() const { return items_[0]; }
@@ -239,6 +235,37 @@ class Heap {
   List<T>& items() { return items_; }
 
  private:
+  static constexpr std::size_t BEHIND = 4;
+
+  void rise(std::size_t place, const T item) {
+    T* const items = items_.begin();
+    while (place > 0) {
+      const std::size_t before = (place - 1) / BEHIND;
+      if (!(item < items[before])) break;
+      items[place] = items[before];
+      place = before;
+    }
+    items[place] = item;
+  }
+
+  void sink(std::size_t place, const T item) {
+    T* const items = items_.begin();
+    const std::size_t count = items_.size();
+    while (true) {
+      const std::size_t first = BEHIND * place + 1;
+      if (first >= count) break;
+      const std::size_t end = first + BEHIND < count ? first + BEHIND : count;
+      std::size_t least = first;
+      for (std::size_t other = first + 1; other < end; ++other) {
+        if (items[other] < items[least]) least = other;
+      }
+      if (!(items[least] < item)) break;
+      items[place] = items[least];
+      place = least;
+    }
+    items[place] = item;
+  }
+
   List<T> items_;
 };
 

@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 
-#include "headway/greeting.hpp"
 #include "headway/node_tables.hpp"
 #include "headway/storage.hpp"
 #include "headway/wire_format.hpp"
