@@ -30,7 +30,9 @@ struct NoLinks {
   static constexpr std::uint32_t most_watched(const NodeProgram&) { return 0; }
   bool prepare(Arena&, const NodeProgram&, NodeOptions&) { return true; }
   template <class Others>
-  void open(Arena&, const NodeProgram&, const NodeOptions&, Others&, Nanoseconds) {}
+  bool open(Arena&, const NodeProgram&, const NodeOptions& options, Others&, Nanoseconds) {
+    return options.can_buses == 0 || failed("--can", "no stream of this node is on a CAN bus");
+  }
   std::int64_t count(std::int64_t TransportCounts::*) const { return 0; }
   std::int64_t refused(std::size_t) const { return 0; }
 };
@@ -121,7 +123,7 @@ class NodeRun {
       time_.open(arena);
     }
     others_.open(arena, time_, application_, most_watched(node_));
-    links_.open(arena, node_, options_, others_, now);
+    if (!links_.open(arena, node_, options_, others_, now)) return false;
     records_.open(arena, node_);
     recording_.open(arena, node_);
     time_.keeping_up.tolerance = options_.tolerance;
