@@ -62,11 +62,6 @@ class OutputRecord:
     rows: list[Row] = field(default_factory=list)
     completed: list[int] = field(default_factory=list)
 
-    def extend(self, rows: list[Row], completed: int) -> None:
-        """Many tuples, completed at one time."""
-        self.rows += rows
-        self.completed += [completed] * len(rows)
-
     def __len__(self) -> int:
         return len(self.rows)
 
