@@ -48,6 +48,27 @@ def test_a_chain_and_how_far_each_row_came() -> None:
     ]
 
 
+def test_a_chain_is_one_function_that_looks_at_each_column_once() -> None:
+    assert chain().source == (
+        "def run(row):\n"
+        "    try:\n"
+        "        v_speed = row[1]\n"
+        "        if not (v_speed is not None and (not v_speed <= 1.0)):\n"
+        "            return None, 2\n"
+        "        v_timestamp = row[0]\n"
+        "        v_speed_2 = (v_speed * 2.0)\n"
+        "        v_gear = row[2]\n"
+        "        v_next = (None if v_gear is None else (t1 if -2147483648 <= (t1 := v_gear + 1)"
+        " <= 2147483647 else wrap32(t1)))\n"
+        "        if not (v_next is not None and (v_next < 5)):\n"
+        "            return None, 4\n"
+        "        v_total = (v_speed_2 + v_next)\n"
+        "        return (v_timestamp, v_total,), 5\n"
+        "    except Exception as error:\n"
+        "        return None, fail(row, error)\n"
+    )
+
+
 def test_filters_alone_give_the_same_row_object() -> None:
     fused = fuse([where("f", "car", "gear = 1")], {"car": CAR})
     row = (1, 2.0, 1)
