@@ -217,14 +217,16 @@ headway::Gathered* gathered(const GivenRow& row, headway::Port port, std::byte* 
   return slot;
 }
 
-std::uint64_t run_fusion(std::int64_t tuples) {
+/// Goes on where the run before it ended: the operator remembers the drive.
+std::uint64_t run_fusion(std::int64_t tuples, int repeat) {
   namespace program = own;
   headway::GatheringOperator& fusion = *program::PROGRAM.units[0].gathering;
   alignas(std::max_align_t) static std::byte memory[2][256];
   Heap ready;
   Counting counting;
   std::uint64_t number = 0;
-  for (std::int64_t i = 0; i < tuples / 2; ++i) {
+  const std::int64_t pairs = tuples / 2;
+  for (std::int64_t i = repeat * pairs; i < (repeat + 1) * pairs; ++i) {
     const std::int64_t moment = i * 100'000;
     const program::Gps fix{moment,
                            {static_cast<float>(i) * 2.0F, true},
@@ -278,7 +280,7 @@ int main(int count, char** arguments) {
     if (is("join")) run_join(rows, results);
     if (is("aggregate")) run_aggregate(rows, results);
 #if defined(WITH_FUSION)
-    if (is("fusion")) results.count = run_fusion(tuples);
+    if (is("fusion")) results.count = run_fusion(tuples, repeat);
 #endif
     std::printf("%s%.9f", repeat == 0 ? "" : ", ", cpu_seconds() - start);
     out = results.count;

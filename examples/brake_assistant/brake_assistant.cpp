@@ -53,9 +53,9 @@ class BrakeAssistant final : public collision_warning::Application {
     brake_ = wanted;
     if (wanted == Brake::BRAKING) ++braked_;
     const double latency_ms = static_cast<double>(completed - row.timestamp * 1000) / 1e6;
-    std::fprintf(stderr, "brake assistant: %s, vehicle %.*s at %.1f m, %.1f ms after it was sensed\n",
-                 name_of(wanted), static_cast<int>(row.id.value.size), row.id.value.bytes,
-                 row.distance.value, latency_ms);
+    std::fprintf(stderr,
+                 "brake assistant: %s, vehicle %" PRId64 " at %.1f m, %.1f ms after it was sensed\n",
+                 name_of(wanted), row.id.value, row.distance.value, latency_ms);
   }
 
   Brake brake_ = Brake::RELEASED;

@@ -75,11 +75,14 @@ def with_twins(plan: Plan) -> Iterator[Plan]:
         text += [_class(one, space, streams) for one in operators]
         (Path(folder) / HEADER).write_text("\n".join(text))
         (Path(folder) / "users.hpp").write_text(USERS.read_text())
-        steps = tuple(
-            replace(step, native=f"{HEADER}:{_name(step)}") if step in operators else step
-            for step in plan.query.operators
-        )
+        steps = tuple(map(_with_native, plan.query.operators))
         yield replace(plan, query=replace(plan.query, steps=steps))
+
+
+def _with_native(operator: Operator) -> Operator:
+    if not isinstance(operator, UserDefined | Fusion) or not twin_of(operator):
+        return operator
+    return replace(operator, native=f"{HEADER}:{_name(operator)}")
 
 
 def _name(operator: Operator) -> str:

@@ -20,7 +20,7 @@ from headway.model.operators import (
     Union,
     UserDefined,
 )
-from headway.model.quantities import Cost, Rate
+from headway.model.quantities import Cost, OptionalPart, Rate
 from headway.model.query import (
     Component,
     ComponentUse,
@@ -41,6 +41,7 @@ names = st.sampled_from(
 ) | (st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True))
 streams = st.lists(names, min_size=1, max_size=3).map(".".join)
 times = st.integers(0, 10**15)
+positive_times = st.integers(1, 10**15)
 lengths = st.integers(1, 10**15)
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
     lambda text: bool(text.strip())
@@ -121,6 +122,7 @@ CLASS: dict[str, Any] = COMMON | {
     "schema": schemas,
     "gather": st.sampled_from(Gather),
     "parameters": parameters,
+    "optional": st.none() | st.builds(OptionalPart, positive_times, positive_times),
 }
 steps: st.SearchStrategy[Step] = st.one_of(
     st.builds(Filter, inputs=single, where=expressions, **COMMON),

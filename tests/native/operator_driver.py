@@ -7,11 +7,11 @@ Commands are collected while the Python operator runs and given to the compiled 
 
 from __future__ import annotations
 
+import atexit
 import ctypes
-import hashlib
 import json
+import shutil
 import struct
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,10 +20,8 @@ from typing import Any
 
 import pytest
 from tests.native.cpp_compiler import (
-    RUNTIME,
     SANITIZED,
-    STRICT,
-    compiler,
+    compile_program,
     pack_rows,
     row_layout,
     run_program,
@@ -47,31 +45,20 @@ NO_PORT = 255
 
 
 @cache
+def _folder() -> Path:
+    """Where this process keeps its programs."""
+    folder = tempfile.mkdtemp(prefix="headway-native-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@cache
 def built(source: str, flags: tuple[str, ...] = GROWS) -> Path:
-    """The program of this text; it is kept for later runs."""
+    """The program of this text."""
     if set(SANITIZED) <= set(flags) and not sanitizers_work():
         pytest.skip("the C++ compiler has no AddressSanitizer and UndefinedBehaviorSanitizer")
-    folder = Path(tempfile.gettempdir()) / f"headway-native-tests-{_fingerprint(source, flags)}"
-    program = folder / "driven"
-    if program.exists():
-        return program
-    folder.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as fresh:
-        text, made = Path(fresh) / "driven.cpp", Path(fresh) / "driven"
-        text.write_text(source)
-        includes = [f"-I{RUNTIME}", f"-I{HERE}"]
-        command = [*compiler(), *STRICT, "-O1", *flags, *includes, str(text), "-o", str(made)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[:4000]
-        made.replace(program)
-    return program
-
-
-def _fingerprint(source: str, flags: tuple[str, ...]) -> str:
-    digest = hashlib.sha256(repr((source, flags, compiler())).encode())
-    for header in sorted((*RUNTIME.rglob("*.hpp"), *HERE.glob("*.hpp"))):
-        digest.update(header.read_bytes())
-    return digest.hexdigest()[:20]
+    folder = Path(tempfile.mkdtemp(dir=_folder()))
+    return compile_program(source, folder, ["-O1", *flags, f"-I{HERE}"])
 
 
 # -------------------------------------------------------------------- rows

@@ -92,6 +92,27 @@ STEPS: tuple[Operator, ...] = (
         ),
         keep=True,
     ),
+    Filter(name="row", inputs=of("template"), where=Sql("EOF + 1 > 0")),
+    Map(
+        name="out",
+        inputs=of("row"),
+        columns=(Column("sum", Sql("double + EOF * 2 - hash")), Column("row", Sql("row"))),
+    ),
+    Aggregate(
+        name="sum1",
+        inputs=of("out"),
+        window=6 * MS,
+        every=6 * MS,
+        columns=(Column("key", Sql("sum(sum + row * 2 + 7 - sum / 3) + max(row)")),),
+    ),
+    Aggregate(
+        name="key",
+        inputs=of("out"),
+        window=3 * MS,
+        every=3 * MS,
+        by=("sum",),
+        columns=(Column("state", Sql("sum(sum + row * 2 + 7 - sum / 3) + max(row) - 1")),),
+    ),
     Union(name="names", inputs=of("short", "Short")),
     Union(name="names_twice", inputs=of("names", "Short")),
     Map(
@@ -159,7 +180,7 @@ def recording(query: Query, seed: int) -> Recording:
 
 @needs_compiler
 def test_names_and_types_of_all_sorts() -> None:
-    query = query_of(SOURCES, *STEPS, name="namespace")
+    query = query_of(SOURCES, *STEPS, name="time")
     plan = compile_query(query)
     ((_, expected, got),) = both(plan, recording(query, 4))
     assert all(expected.outputs.values()), "an output without a tuple shows nothing"

@@ -237,6 +237,33 @@ def test_libraries_of_one_program_share_nothing() -> None:
         assert np.all(one.output_rows(0).completed > 0)
 
 
+STATUS = Path("/proc/self/status")
+
+
+def resident() -> int:
+    """KiB in real memory."""
+    lines = STATUS.read_text().splitlines()
+    return int(next(line for line in lines if "VmRSS" in line).split()[1])
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="only Linux tells how much memory is used")
+def test_a_run_leaves_no_memory_behind() -> None:
+    """Buffers grow as thousands of tuples wait; all goes when the library does."""
+    burst = [Arrival(MILLISECOND, "speed", (i, 50.0)) for i in range(5_000)]
+    program = vehicle_program(hello())
+    with program.load() as library:
+        entrances = arriving_rows.Entrances(program.graph.sources.values(), library.layouts)
+        given = entrances.laid_out(burst)
+    used = []
+    for _ in range(60):
+        with program.load() as library:
+            library.start(Keeps.OUTPUTS | Keeps.TRACE)
+            library.run(iter([given]))
+            assert library.counts().results == 5_000
+        used.append(resident())
+    assert used[-1] - used[9] < 20 * 1024, used  # a run takes some MiB
+
+
 def test_a_library_of_another_plan_is_refused() -> None:
     program = vehicle_program(hello())
     other = {name: schema(v="float") for name in program.layout.schemas}

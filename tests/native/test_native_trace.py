@@ -5,23 +5,39 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.engine import bursts, test_cores
 from tests.engine import test_figure_6 as figure_6
-from tests.engine.random_runs import PATTERNS, Shape, random_arrivals, random_query, random_vehicle
-from tests.engine.reserving import small
+from tests.engine.random_runs import (
+    PATTERNS,
+    Shape,
+    random_arrivals,
+    random_query,
+    random_vehicle,
+    scaled,
+)
+from tests.engine.reserving import small, test_properties
 from tests.engine.support import compiled
 from tests.native.needed import needs_compiler, needs_sanitizers
 from tests.native.trace_runs import Case, first_difference, native_lines, python_lines
 
+from headway.compiler import compile_query
+from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
-from headway.errors import PlacementError
+from headway.engine.trace import EventKind
+from headway.errors import HeadwayError, PlacementError
+from headway.files import load_query, load_vehicle
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
+from headway.model.query import Criticality
 from headway.native.toolchain import Mode
+from headway.sources.recordings import read_recording
 
 WINDOWS = ("filter", "map", "join", "aggregate", "aggregate", "gather")
+COLLISION_WARNING = Path(__file__).parents[2] / "examples" / "collision_warning"
 
 pytestmark = needs_compiler
 
@@ -127,8 +143,51 @@ def reserving() -> list[Case]:
     return given
 
 
+def random_reserving(count: int) -> Iterator[Case]:
+    """Hard and soft outputs on several nodes, some sources beyond their rates."""
+    draw, shape = random.Random(77), Shape()
+    while count:
+        query = scaled(random_query(draw, shape), 0.1)
+        kinds = [draw.choice(tuple(Criticality)) for _ in query.outputs]
+        pairs = zip(query.outputs, kinds, strict=True)
+        outputs = tuple(replace(one, criticality=kind) for one, kind in pairs)
+        query = replace(query, outputs=outputs)
+        try:
+            case = Case(
+                plan=compiled(query, random_vehicle(draw, query, shape)),
+                arrivals=random_arrivals(
+                    draw, query, draw.choice(PATTERNS), beyond=draw.choice((1, 3, 8))
+                ),
+                policy=("rop-edf-1", "rop-edf-2")[count % 2],
+            )
+            Engine(plan=case.plan, policy=case.policy)
+        except HeadwayError:
+            continue  # no way between nodes, or hard tasks that do not fit
+        count -= 1
+        yield case
+
+
 def test_reservations(tmp_path: Path) -> None:
-    check(reserving(), tmp_path)
+    pairs = zip(test_properties.cases(12), ("rop-edf-1", "rop-edf-2") * 6, strict=True)
+    chains = [Case(plan=plan, arrivals=all_, policy=policy) for (plan, all_, _), policy in pairs]
+    given = [*reserving(), *chains, *random_reserving(12)]
+    check(given, tmp_path)
+    kinds = {line.split("|")[1] for case in given for line in python_lines(case)}
+    told = {str(int(kind)) for kind in (EventKind.OVERRUN, EventKind.REPLENISH, EventKind.SHED)}
+    assert told <= kinds  # there was something to compare
+
+
+def test_the_collision_warning(tmp_path: Path) -> None:
+    """Three ECUs and one, over the recorded drive of the example."""
+    query = load_query(COLLISION_WARNING / "query.yaml").query
+    recording = read_recording(COLLISION_WARNING / "recording", query.sources, None)
+    arrivals = [Arrival(at * MICROSECOND, source, row) for at, source, row, _ in recording]
+    given = []
+    for name in ("vehicle.yaml", "one_ecu.yaml"):
+        plan = compile_query(query, load_vehicle(COLLISION_WARNING / name).vehicle)
+        policies = ("s-edf", "fifo+")
+        given += [Case(plan=plan, arrivals=arrivals, policy=policy) for policy in policies]
+    check(given, tmp_path)
 
 
 # -------------------------------------------------------------------- that this can fail

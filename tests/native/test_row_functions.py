@@ -37,10 +37,10 @@ from headway.native.cpp_aggregates import (
     aggregate_functions,
     aggregate_lengths,
     aggregate_names,
-    key_functions,
 )
 from headway.native.cpp_body import WIDTH
 from headway.native.cpp_functions import HEADERS
+from headway.native.cpp_keys import KeyStruct, key_struct
 from headway.native.cpp_row_functions import (
     CppFunctionText,
     PortRow,
@@ -281,18 +281,30 @@ def aggregate_program(
     out = out_struct("Result", named, lengths, kept)
     names = aggregate_names("per.lane")
     functions = aggregate_functions(names, named, grouping, struct, out)
+    key = key_struct(names.key, [(struct, grouping)])
     main = f"""\
     {struct.name} row;
     {names.state} state{{}};
     {names.key} key{{}};
     while (read_one(row)) {{
-        key = {names.key_of}(row);
+        {key_of_row(key, struct, grouping)}
         {names.add}(state, row);
     }}
     Result out{{}};
     {names.result}(state, key, 1000, 2000, out);
     write_one(out);"""
-    return program([functions], [struct, out], main), struct, out, typed
+    return program([key_text(key), functions], [struct, out], main), struct, out, typed
+
+
+def key_text(key: KeyStruct) -> CppFunctionText:
+    return CppFunctionText("\n".join(key.lines()), frozenset({"headway/value.hpp"}))
+
+
+def key_of_row(
+    key: KeyStruct, struct: RowStruct, columns: Sequence[str], into: str = "key", row: str = "row"
+) -> str:
+    """The statement that makes the key of a row."""
+    return "\n".join(key.fill(struct, columns, into, row)) if columns else ""
 
 
 @pytest.mark.parametrize("sanitized", [False, True])
@@ -337,17 +349,18 @@ def test_keys_are_equal_where_they_are_in_python(tmp_path: Path) -> None:
     columns = schema(d="double", f="float", s="string(4)", b="boolean", l="bigint")
     struct = row_struct("Row", columns)
     names = list(columns.names)
-    functions = key_functions("RowKey", "row_key", names, struct)
-    main = """\
+    key = key_struct("RowKey", [(struct, names)])
+    main = f"""\
     Row one;
     Row other;
-    while (read_one(one) && read_one(other)) {
-        const RowKey left = row_key(one);
-        const RowKey right = row_key(other);
-        write_one(key_equal(left, right));
-        write_one(key_hash(left) == key_hash(right));
-        write_one(key_has_null(left));
-    }"""
+    while (read_one(one) && read_one(other)) {{
+        RowKey left{{}};
+        RowKey right{{}};
+        {key_of_row(key, struct, names, "left", "one")}
+        {key_of_row(key, struct, names, "right", "other")}
+        write_one(left == right);
+        write_one(left.hash() == right.hash());
+    }}"""
     reals = [0.0, -0.0, 1.5, math.nan, -math.nan, None, math.inf]
     rng = Random(8)
     rows = [
@@ -357,16 +370,15 @@ def test_keys_are_equal_where_they_are_in_python(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     pairs = list(itertools.product(rows, rows))
-    built = compile_program(program([functions], [struct], main), tmp_path)
+    built = compile_program(program([key_text(key)], [struct], main), tmp_path)
     packed = b"".join(pack_rows(pair, struct) for pair in pairs)
     given = run_program(built, packed)
     key_of = key_function(columns, names)
     seen = set()
     for place, (one, other) in enumerate(pairs):
         left, right = key_of(one), key_of(other)
-        equal, same_hash, has_null = given[3 * place : 3 * place + 3]
+        equal, same_hash = given[2 * place : 2 * place + 2]
         assert bool(equal) == (left == right), (one, other)
         assert bool(same_hash) == (left == right), (one, other)
-        assert bool(has_null) == (None in left)
         seen.add(bool(equal))
     assert seen == {True, False}

@@ -16,8 +16,9 @@ import headway as hw
 from headway.errors import DataError, InputError
 from headway.model.plan import Plan
 from headway.model.schema import schema
-from headway.native.recorded_tables import all_parquet
+from headway.native.recorded_tables import all_parquet, scan_tables
 from headway.sources.parquet_file import StreamWriter
+from headway.sources.recordings import scan_recording
 
 VEHICLE = EXAMPLES / "hello" / "vehicle.yaml"
 COLUMNS = schema(v="double [m/s]")
@@ -200,3 +201,35 @@ def test_a_tuple_without_arrival(tmp_path: Path) -> None:
         writer.write((None, 1.0))
     with pytest.raises(DataError, match="a tuple without a time of arrival"):
         hw.run(plan(), folder, engine="native")
+
+
+# ---------------------------------------------------------------- what a recording holds
+
+
+def test_a_scan_counts_as_the_vehicle_engine_does(tmp_path: Path) -> None:
+    sources = plan().query.sources
+    cars = fleet(tmp_path / "cars", [(7, "b", 1.0, 0), (5, "a", None, 0), (9, "b", 2.0, 1)])
+    for folder in (cars, as_parquet("hello", tmp_path / "hello")):
+        found, wanted = scan_tables(folder, sources), scan_recording(folder, sources)
+        assert found == wanted
+        assert found.vehicles == wanted.vehicles
+    assert scan_tables(cars, sources).by_vehicle == {"b": 2, "a": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "there is nothing to run"),
+        ([(1, "a", 1.0, 0), (2, None, 1.0, 0)], "a tuple without a vehicle"),
+        ([(1, "a", 1.0, 1 << 60)], "a time beyond the engine's clock"),
+        ([(-(1 << 60), "a", 1.0, 0)], "a time beyond the engine's clock"),
+        ([(None, "a", 1.0, 0)], "a tuple without a time of arrival"),
+    ],
+)
+def test_a_scan_finds_what_is_wrong(tmp_path: Path, rows: list[Any], said: str) -> None:
+    folder = fleet(tmp_path / "recording", rows)
+    with pytest.raises(InputError, match=said) as found:
+        scan_tables(folder, plan().query.sources)
+    with pytest.raises(InputError) as wanted:
+        scan_recording(folder, plan().query.sources)
+    assert str(found.value) == str(wanted.value)

@@ -155,7 +155,10 @@ def test_what_every_program_is_compiled_with() -> None:
         "-O2",
     } <= set(flags)
     assert "-Werror" not in flags_of(gcc, kind=Kind.EXECUTABLE, mode=Mode.RELEASE, strict=False)
-    assert "-fno-gnu-unique" in flags_of(gcc, kind=Kind.SHARED, mode=Mode.RELEASE)
+    shared = flags_of(gcc, kind=Kind.SHARED, mode=Mode.RELEASE)
+    assert "-fno-gnu-unique" in shared
+    assert "-fno-threadsafe-statics" in flags
+    assert "-fno-threadsafe-statics" not in shared  # whoever loads it may have threads
 
 
 def test_for_arm_programs_are_static_and_for_this_machine_not_tied_to_its_processor() -> None:

@@ -7,7 +7,7 @@ import os
 import struct
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,9 +24,10 @@ from headway.model.operators import UserDefined
 from headway.model.plan import Plan
 from headway.model.query import Step
 from headway.model.schema import Schema
+from headway.model.user_operator import Row
 from headway.native.arrow_rows import RowLayout, rows_of_tuples, tuples_of_rows
 from headway.native.cpp_program import write_program
-from headway.native.program_layout import vehicle_layout
+from headway.native.program_layout import ProgramLayout, vehicle_layout
 from headway.native.toolchain import Mode, compile_program
 
 HERE = Path(__file__).parent
@@ -114,13 +115,10 @@ def _dropped(result: RunResult) -> list[str]:
     lines = []
     for now, one in result.side.dropped:
         port = 255 if not one.port else ports[one.where][one.port]
-        timestamp = -1 if one.kind is DropKind.REJECTED and _unread(one.row) else one.row[0]
+        malformed = one.kind is DropKind.REJECTED and not one.reason.startswith("beyond")
+        timestamp = -1 if malformed else one.row[0]  # it has no row in C++
         lines.append(f"drop|{one.where}|{KINDS.index(one.kind)}|{now}|{timestamp}|{port}")
     return lines
-
-
-def _unread(row: object) -> bool:
-    return not (isinstance(row, tuple) and len(row) > 1 and isinstance(row[0], int))
 
 
 def _kernel(result: RunResult) -> Kernel:
@@ -175,21 +173,27 @@ def native_lines(
     return [_in_order(case, lines) for case, lines in zip(cases, told, strict=True)]
 
 
+def _vehicle(case: Case) -> ProgramLayout:
+    return vehicle_layout(
+        case.plan, case.policy, charged=case.charged, partitioned=case.partitioned
+    )
+
+
 def told_by(
     cases: Sequence[Case],
     folder: Path,
     *,
     mode: Mode = Mode.DEBUG,
     definitions: Sequence[str] = (),
+    layout_of_case: Callable[[Case], ProgramLayout] = _vehicle,
+    header: str = "trace_driver.hpp",
+    call: str = "driver::run",
 ) -> list[list[str]]:
-    """All that the compiled cases tell, in its order."""
-    includes, calls = ['#include "trace_driver.hpp"'], []
+    """All that the compiled cases tell, in its order; ``call`` of the header runs each."""
+    includes, calls = [f'#include "{header}"'], []
     for number, unnamed in enumerate(cases):
         case = unnamed.to_compile(f"plan_{number}")
-        layout = vehicle_layout(
-            case.plan, case.policy, charged=case.charged, partitioned=case.partitioned
-        )
-        written = write_program(layout)
+        written = write_program(layout_of_case(case))
         home = folder / f"plan_{number}"
         home.mkdir(parents=True)
         for name, text in written.files.items():
@@ -199,7 +203,7 @@ def told_by(
         includes.append(f'#include "plan_{number}/program.hpp"')
         space = written.namespace
         calls.append(
-            f"  driver::run({space}::PROGRAM, {space}::OPERATOR_BYTES, "
+            f"  {call}({space}::PROGRAM, {space}::OPERATOR_BYTES, "
             f'"plan_{number}/arrivals", "plan_{number}/told");'
         )
     text = "\n".join([*includes, "", "int main() {", *calls, "}", ""])
@@ -230,14 +234,9 @@ def _in_order(case: Case, lines: Sequence[str]) -> list[str]:
     counts (an operator of several trains once)."""
     events = [line for line in lines if line.startswith("event|")]
     drops = [line for line in lines if line.startswith("drop|")]
-    layouts = _layouts(case)
     by_output: dict[str, list[str]] = {}
-    for line in lines:
-        if line.startswith("output|"):
-            _, name, completed, _, bytes_ = line.split("|")
-            layout = layouts[name][1]
-            (row,) = tuples_of_rows(np.frombuffer(bytes.fromhex(bytes_), layout.dtype), layout)
-            by_output.setdefault(name, []).append(f"output|{name}|{completed}|{row!r}")
+    for name, completed, _, row in outputs_of(case, lines):
+        by_output.setdefault(name, []).append(f"output|{name}|{completed}|{row!r}")
     counts = [line for line in lines if line.startswith(("counts|", "beyond|"))]
     ran: dict[str, tuple[int, int]] = {}
     for line in lines:
@@ -252,6 +251,17 @@ def _in_order(case: Case, lines: Sequence[str]) -> list[str]:
         *counts,
         *(f"ran|{name}|{ran[name][0]}|{ran[name][1]}" for name in sorted(ran)),
     ]
+
+
+def outputs_of(case: Case, lines: Sequence[str]) -> Iterator[tuple[str, int, bool, Row]]:
+    """(output, completed, late, row), in the order in which they came."""
+    layouts = _layouts(case)
+    for line in lines:
+        if line.startswith("output|"):
+            _, name, completed, late, row_bytes = line.split("|")
+            layout = layouts[name][1]
+            (row,) = tuples_of_rows(np.frombuffer(bytes.fromhex(row_bytes), layout.dtype), layout)
+            yield name, int(completed), late == "1", row
 
 
 def first_difference(left: Sequence[str], right: Sequence[str]) -> str:

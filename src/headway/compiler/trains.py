@@ -9,10 +9,11 @@ predecessors at once; its tables decide stream by stream, and so does this pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from headway.compiler.compilation import Compilation
+from headway.errors import Problem, QueryError
 from headway.model.graph import Graph
 from headway.model.operators import Operator
 from headway.model.plan import Task
@@ -22,11 +23,33 @@ from headway.model.vehicle import Vehicle
 def trains(compilation: Compilation) -> Compilation:
     """The tasks of every node, as trains and operator by operator; deadlines are still open."""
     graph, placement, vehicle = compilation.graph, compilation.placement, compilation.vehicle
+    if problems := list(_optional_problems(compilation)):
+        raise QueryError(problems)
     return replace(
         compilation,
         tasks=form_tasks(graph, placement, vehicle),
         operator_tasks=form_tasks(graph, placement, vehicle, fuse=False),
     )
+
+
+def _optional_problems(compilation: Compilation) -> Iterator[Problem]:
+    """What waits for an optional part must wait for nothing else: an output has a deadline and
+    nothing behind it, another operator would start too late."""
+    graph = compilation.graph
+    for name, operator in graph.operators.items():
+        part = operator.optional_part
+        if part is None:
+            continue
+        at = f"{compilation.origins.get(name, name)}.optional"
+        if part.time < 1 or part.piece < 1:
+            yield Problem("an optional part and its pieces must take some time", at=at)
+        if graph.consumers[name]:
+            yield Problem(
+                "the results of an operator with an optional part may go to outputs only",
+                at=at,
+                got=f"read by {', '.join(graph.consumers[name])}",
+                want="put the optional part into the last operator",
+            )
 
 
 def form_tasks(

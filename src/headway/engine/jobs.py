@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -62,26 +62,41 @@ FRESH_TUPLE, HEAD_RESULT = FreshTuple(), HeadResult()
 
 # -------------------------------------------------------------------- jobs
 
-Slot = tuple[int, int]
-"""(operator of the unit, its time)"""
+MANDATORY = 0
+Slot = tuple[int, int, int]
+"""(operator of the unit, its time, MANDATORY or by when a piece of its optional part must end)"""
+
+Slots = Generator[Slot, bool | None, None]
+"""The slots of a job; sent True instead of asked on, it leaves out the optional part."""
 
 
 class Stepping:
     """How far a job has come, operator by operator: the one that is next or under way, and its
-    time. It does what it does at the end of its time, when the job steps on."""
+    time. It does what it does at the end of its time, when the job steps on.
 
-    __slots__ = ("_rest", "cost", "operator")
+    A piece of an optional part has an end by which it must be over, ``until``. Such a piece is not
+    begun, but the part ``cut``, when it would end later or when anything else is ready."""
 
-    def __init__(self, slots: Iterator[Slot]) -> None:
+    __slots__ = ("_rest", "cost", "operator", "until")
+
+    def __init__(self, slots: Slots) -> None:
         self._rest = slots
-        self.operator, self.cost = next(slots)
+        self.operator, self.cost, self.until = next(slots)
 
     def step_on(self) -> bool:
         """The operator's time is over; whether another one follows."""
         following = next(self._rest, None)
         if following is None:
             return False
-        self.operator, self.cost = following
+        self.operator, self.cost, self.until = following
+        return True
+
+    def cut(self) -> bool:
+        """Leaves out the rest of the optional part; whether an operator follows."""
+        try:
+            self.operator, self.cost, self.until = self._rest.send(True)
+        except StopIteration:
+            return False
         return True
 
 

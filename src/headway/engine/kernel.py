@@ -16,7 +16,8 @@ which nothing costs anything is the meaning of the query, whatever the policy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from heapq import heappush
 from typing import Any, Protocol
 
@@ -26,6 +27,7 @@ from headway.engine.jobs import (
     ARRIVAL,
     FRESH_TUPLE,
     HEAD_RESULT,
+    MANDATORY,
     NEVER,
     TIMER,
     FreshTuple,
@@ -33,12 +35,13 @@ from headway.engine.jobs import (
     HeadResult,
     ReadyJob,
     Slot,
+    Slots,
     Work,
 )
 from headway.engine.operators.fused import Fused
 from headway.engine.operators.operator_base import DropKind, Dropped, StatefulOperator
 from headway.engine.operators.user_defined import CustomOperator, Signal
-from headway.engine.program import Flight, Flights, RunProgram, Unit
+from headway.engine.program import Flight, Flights, Refining, RunProgram, Unit
 from headway.engine.trace import Event, EventKind, Trace
 from headway.engine.watermarks import SourceMarks, Watermarks
 from headway.model.plan import Plan
@@ -65,6 +68,14 @@ class Outlet:
         self.sent = False
         self.passed = 0
         """tuples so far"""
+
+
+@dataclass(slots=True)
+class Precision:
+    """Pieces of optional parts that were done, of those asked for (HVLB_CC section 4.4)."""
+
+    done: int = 0
+    asked: int = 0
 
 
 class TimeKeeper(Protocol):
@@ -137,6 +148,8 @@ class Kernel:
         self.preemptions = 0
         self.refused = 0
         """jobs of hard paths that admission turned away"""
+        self.precision: dict[str, Precision] = {}
+        """of the streams of operators with an optional part"""
         graph = program.graph
         self.consumed = dict.fromkeys(graph.operators, 0)
         self.produced = dict.fromkeys((*graph.sources, *graph.operators), 0)
@@ -337,11 +350,9 @@ class Kernel:
 
     # ---------------------------------------------------------------- running
 
-    def slots(
-        self, unit: Unit, port: str, row: Row, root: int, late: bool, work: Work
-    ) -> Iterator[Slot]:
-        """Runs a job operator by operator: yields (operator, its time); what the operator does
-        happens when the caller comes back, at the end of that time.
+    def slots(self, unit: Unit, port: str, row: Row, root: int, late: bool, work: Work) -> Slots:
+        """Runs a job operator by operator: yields (operator, its time, whether it is optional);
+        what the operator does happens when the caller comes back, at the end of that time.
 
         Results go through the rest of the train depth first, each to its end before the next.
         """
@@ -352,7 +363,7 @@ class Kernel:
             case FreshTuple():
                 pending.append((0, row, late))
             case HeadResult():
-                yield 0, unit.costs[0]
+                yield 0, unit.costs[0], MANDATORY
                 pending.append((1, row, late))
             case GatheredBatch():
                 assert unit.custom is not None
@@ -360,12 +371,14 @@ class Kernel:
                     rows = yield from self._items(unit, unit.custom, work)
                 else:
                     if unit.between_items and not self.in_items:
-                        yield 0, unit.base_cost
+                        yield 0, unit.base_cost, MANDATORY
                         for _ in range(work.items):
-                            yield 0, unit.item_cost
+                            yield 0, unit.item_cost, MANDATORY
                     else:
-                        yield 0, unit.base_cost + work.items * unit.item_cost
+                        yield 0, unit.base_cost + work.items * unit.item_cost, MANDATORY
                     rows = unit.custom.execute(work.rows, self.now, work.timed_out)
+                if unit.refining is not None and unit.refining.place == 0 and rows:
+                    rows = yield from self._refined(unit, unit.refining, rows, alone=True)
                 pending += self._results(unit, unit.custom, 0, rows, row[0], late)
         if work is not FRESH_TUPLE and len(steps) > 1:
             self.produced[unit.operators[0]] += len(pending)
@@ -378,11 +391,13 @@ class Kernel:
             step = steps[index]
             name = unit.operators[step.first]
             self.consumed[name] += 1
-            yield step.first, step.costs[0]
+            yield step.first, step.costs[0], MANDATORY
             if step.fused is None:
                 operator = step.stateful
                 assert operator is not None
                 rows = operator.accept(port if index == 0 else step.port, row, self.now, late)
+                if unit.refining is not None and unit.refining.place == step.first and rows:
+                    rows = yield from self._refined(unit, unit.refining, rows, alone=not pending)
                 pending += self._results(unit, operator, index, rows, row[0], late)
                 if index + 1 < len(steps):
                     self.produced[name] += len(rows)
@@ -392,7 +407,7 @@ class Kernel:
                 self.produced[name] += 1
                 name = unit.operators[step.first + offset]
                 self.consumed[name] += 1
-                yield step.first + offset, step.costs[offset]
+                yield step.first + offset, step.costs[offset], MANDATORY
             if step.fused.side:
                 self.take_side(step.fused.take_side())
             if out is not None:
@@ -402,10 +417,10 @@ class Kernel:
 
     def _items(
         self, unit: Unit, custom: CustomOperator, work: GatheredBatch
-    ) -> Generator[Slot, None, list[Row]]:
+    ) -> Generator[Slot, bool | None, list[Row]]:
         """Runs a gathered batch piece by piece. How many pieces there are is up to the class; those
         beyond the items that were counted declare no time of their own."""
-        yield 0, unit.base_cost
+        yield 0, unit.base_cost, MANDATORY
         pieces = custom.execute_in_items(work.rows, self.now, work.timed_out)
         items = work.items
         while True:
@@ -414,8 +429,30 @@ class Kernel:
             except StopIteration as ended:
                 rows: list[Row] = ended.value
                 return rows
-            yield 0, unit.item_cost if items > 0 else 0
+            yield 0, unit.item_cost if items > 0 else 0, MANDATORY
             items -= 1
+
+    def _refined(
+        self, unit: Unit, refining: Refining, rows: list[Row], *, alone: bool
+    ) -> Generator[Slot, bool | None, list[Row]]:
+        """The optional part: the rows wait for it, piece by piece, until it is done or cut. It is
+        left out where another tuple of the job still has something mandatory before it."""
+        done = 0
+        if alone:
+            until = min(row[0] for row in rows) * MICROSECOND + unit.task.relative_deadline
+            better = refining.operator.refine(rows, self.now)
+            while done < refining.pieces:
+                if (yield refining.place, refining.piece, until):
+                    break
+                found = next(better, None)
+                if found is None:  # there was less to do than declared
+                    done = refining.pieces
+                    break
+                rows, done = found, done + 1
+        count = self.precision.setdefault(unit.stream, Precision())
+        count.done += done
+        count.asked += refining.pieces
+        return rows
 
     def _results(
         self,
@@ -521,6 +558,11 @@ class Kernel:
             if operator.beyond
         ]
         return tuple(found)
+
+    def output_precision(self) -> dict[str, Precision]:
+        """Of the outputs whose stream has an optional part."""
+        outputs = self.program.graph.outputs.items()
+        return {n: self.precision[o.stream] for n, o in outputs if o.stream in self.precision}
 
     def passed(self) -> dict[str, int]:
         """How many tuples each source let in and each train put out, by stream."""

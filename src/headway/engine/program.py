@@ -61,6 +61,17 @@ class Step:
     """computation time of each operator, per tuple"""
 
 
+@dataclass(frozen=True, slots=True)
+class Refining:
+    """The optional part of a unit's last operator on its node: so many pieces of that time."""
+
+    place: int
+    """index of the operator in the train"""
+    operator: CustomOperator
+    pieces: int
+    piece: int
+
+
 @dataclass(slots=True, eq=False)
 class Flight:
     """A job or message under way; ``landed`` when it is done."""
@@ -94,6 +105,7 @@ class Unit:
     between_items: bool = False
     by_items: bool = False
     """whether its head can really stop between them"""
+    refining: Refining | None = None
     name: str = field(init=False)
     cost: int = field(init=False)
     spent: tuple[int, ...] = field(init=False)
@@ -177,7 +189,17 @@ def assemble(
 
     units = [
         _unit(
-            index, task, graph, schemas, stateful, nodes[task.node], policy, order, cost_of, apart
+            index,
+            task,
+            graph,
+            schemas,
+            stateful,
+            nodes[task.node],
+            policy,
+            order,
+            cost_of,
+            apart,
+            charged,
         )
         for index, task in enumerate(tasks)
     ]
@@ -215,6 +237,7 @@ def _unit(
     order: StaticOrder,
     cost_of: Callable[[Operator, Node], Cost],
     apart: Collection[str],
+    charged: bool,
 ) -> Unit:
     operators = [graph.operators[name] for name in task.operators]
     head = operators[0]
@@ -247,6 +270,12 @@ def _unit(
     unit = Unit(index, task, task.node, steps, costs, policy.key(facts), head, facts)
     if isinstance(policy, RerankingPolicy):
         unit.rank = policy.rank(facts)
+    last, part = steps[-1], operators[-1].optional_part
+    if part is not None and charged and not graph.consumers[operators[-1].name]:
+        assert isinstance(last.stateful, CustomOperator)
+        last.stateful.check_refines()
+        piece = part.piece_on(node.speed)
+        unit.refining = Refining(last.first, last.stateful, part.pieces, piece)
     if head.gathering is not None:
         custom = stateful[head.name]
         cost = cost_of(head, node)

@@ -49,6 +49,8 @@ from headway.schedule.online.reservation import (
 FULL_UP = "no processor time is left to reserve"
 UNKNOWN = 0xFFFF
 """the source of what a timer or a window made"""
+MOST_ORIGINS = 1 << 21
+"""tuples whose source is remembered: far more than are on their way"""
 
 ReservedKey = tuple[int, int]
 """(0: ready, 1: overrun; deadline), as the engine orders jobs"""
@@ -159,7 +161,8 @@ class Reservations:
         """whose operator ends now"""
         self._source_numbers = {name: i for i, name in enumerate(paths.sources)}
         self._origins = array("H", [UNKNOWN])
-        """root -> its source"""
+        """root -> its source, of the last roots"""
+        self._first_root = 0
         graph = time.kernel.program.graph
         self._policers = {
             name: Policer(curve)
@@ -188,11 +191,20 @@ class Reservations:
         return False
 
     def _note_origin(self, root: int, source: int) -> None:
-        self._origins.extend([UNKNOWN] * (root - len(self._origins)))
-        self._origins.append(source)
+        origins = self._origins
+        origins.extend([UNKNOWN] * (root - self._first_root - len(origins)))
+        origins.append(source)
+        if len(origins) > MOST_ORIGINS:  # a run by the wall clock may go on for days
+            forgotten = len(origins) // 2
+            del origins[:forgotten]
+            self._first_root += forgotten
+
+    def _origin(self, root: int) -> int:
+        place = root - self._first_root
+        return self._origins[place] if 0 <= place < len(self._origins) else UNKNOWN
 
     def _source_of(self, root: int) -> str | None:
-        number = self._origins[root] if root < len(self._origins) else UNKNOWN
+        number = self._origin(root)
         return None if number == UNKNOWN else self._paths.sources[number]
 
     # ---------------------------------------------------------------- between processes
@@ -200,7 +212,7 @@ class Reservations:
     def leaving(self, root: int) -> int:
         """In place of a root that leaves for another process: its source, which is all that is
         asked for there."""
-        return self._origins[root] if root < len(self._origins) else UNKNOWN
+        return self._origin(root)
 
     def coming(self, source: int) -> int:
         """A root of our own for a tuple that another process let :meth:`leaving`."""

@@ -3,7 +3,7 @@ runs of all vehicles of a recording added up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from headway.engine.declared_limits import Beyond, added_up
 from headway.engine.jobs import Lost
+from headway.engine.kernel import Precision
 from headway.engine.operators.operator_base import DropKind, Dropped
 from headway.engine.trace import Trace
 from headway.model.quantities import MICROSECOND
@@ -61,6 +62,8 @@ class OutputRecord:
     hard: bool
     rows: list[Row] = field(default_factory=list)
     completed: list[int] = field(default_factory=list)
+    precision: Precision = field(default_factory=Precision)
+    """of the optional parts before it; none were asked for where there are none"""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -95,6 +98,7 @@ class OutputRecord:
             latency_median=int(median),
             latency_99=int(high),
             latency_max=int(latencies.max()) if some else 0,
+            precision=self.precision.done / self.precision.asked if self.precision.asked else None,
         )
 
 
@@ -124,6 +128,8 @@ class OutputSummary:
     latency_median: int
     latency_99: int
     latency_max: int
+    precision: float | None = None
+    """share of the optional parts that was done; None where there are none"""
 
     @property
     def miss_ratio(self) -> float:
@@ -215,6 +221,7 @@ class KernelCounts(Protocol):
     @property
     def program(self) -> ScheduledUnits: ...
     def exceeded(self) -> tuple[Beyond, ...]: ...
+    def output_precision(self) -> Mapping[str, Precision]: ...
 
 
 @dataclass(slots=True)
@@ -227,6 +234,10 @@ class RunResult:
     kernel: KernelCounts
     lost: Lost | None = None
     """of a run that was interrupted"""
+
+    def __post_init__(self) -> None:
+        for name, precision in self.kernel.output_precision().items():
+            self.outputs[name].precision = precision
 
     def summary(self) -> RunSummary:
         kernel = self.kernel
@@ -270,7 +281,9 @@ class Totals:
         self.by_vehicle.append((run.vehicle, run.result.summary()))
         for name, record in run.result.outputs.items():
             kind = OutputRecord(name, record.relative_deadline, record.weight, record.hard)
-            self._kinds.setdefault(name, kind)
+            kind = self._kinds.setdefault(name, kind)
+            kind.precision.done += record.precision.done
+            kind.precision.asked += record.precision.asked
             self._latencies.setdefault(name, []).append(record.latencies)
 
     @property
@@ -310,4 +323,6 @@ def output_data(output: OutputSummary) -> dict[str, Any]:
         f"{name}_ns" if name in times else name: value for name, value in asdict(output).items()
     }
     data["miss_ratio"] = output.miss_ratio
+    if output.precision is None:  # there is nothing optional
+        del data["precision"]
     return data

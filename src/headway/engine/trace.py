@@ -35,6 +35,8 @@ class EventKind(IntEnum):
     """a job's budget does not hold its next operator, and another job is ready"""
     REPLENISH = 17
     """an overrun job goes on because none is ready"""
+    CUT = 18
+    """the rest of an optional part is left out: another job is ready, or the deadline is near"""
 
 
 Event = tuple[int, int, int, str, str, str, int, int, int]

@@ -264,7 +264,9 @@ class VirtualTime:
     def _step(self, group: CoreGroup, core: int, job: ReadyJob, start: int) -> None:
         """Runs the job's operators one by one while nothing can happen before their end."""
         over = self._overseer
-        if over is not None:
+        kernel, progress = self.kernel, job.progress
+        assert progress is not None
+        if over is not None and not progress.until:
             key = over.key_now(group.ready, job)
             if key != job.key:
                 job = job._replace(key=key)
@@ -273,8 +275,6 @@ class VirtualTime:
                     self._leave(group, core)
                     return
                 over.goes_on(job)
-        kernel, progress = self.kernel, job.progress
-        assert progress is not None
         began, first = start, progress.operator
         while True:
             end = start + progress.cost
@@ -295,8 +295,7 @@ class VirtualTime:
             if self._more_now():
                 self.at(start, DECISION, self._continue, (group, core, job))
                 return
-            if self._outranked(group, job):
-                self._preempt(group, core, job)
+            if not self._may_go_on(group, core, job):
                 return
 
     def _operator_ends(self, argument: tuple[CoreGroup, int, ReadyJob, Stepping]) -> None:
@@ -312,21 +311,41 @@ class VirtualTime:
 
     def _step_on(self, job: ReadyJob, progress: Stepping) -> bool:
         """An operator does what it does; whether another one follows."""
+        if self._overseer is None:
+            return progress.step_on()
+        return self._give(job, progress.step_on, 0 if progress.until else progress.cost)
+
+    def _give(self, job: ReadyJob, step: Callable[[], bool], cost: int) -> bool:
+        """Takes a step of a job, at the expense of its budget if there is one: an optional part
+        costs nothing, because it runs when nothing else would."""
         over = self._overseer
         if over is None:
-            return progress.step_on()
-        cost = progress.cost
+            return step()
         over.works(job)
-        more = progress.step_on()
+        more = step()
         over.worked(job, cost, cost)
         return more
 
     def _continue(self, argument: tuple[CoreGroup, int, ReadyJob]) -> None:
         group, core, job = argument
+        if self._may_go_on(group, core, job):
+            self._step(group, core, job, self.kernel.now)
+
+    def _may_go_on(self, group: CoreGroup, core: int, job: ReadyJob) -> bool:
+        """Whether a job is to run its next operator now. If not it has given way, or an optional
+        part was all it had left and is cut."""
+        progress = job.progress
+        if progress is not None and progress.until:
+            if not group.ready and self.kernel.now + progress.cost <= progress.until:
+                return True
+            self._note_instant(EventKind.CUT, group, core, job)
+            if not self._give(job, progress.cut, 0):
+                self._end(group, core, job)
+                return False
         if self._outranked(group, job):
             self._preempt(group, core, job)
-        else:
-            self._step(group, core, job, self.kernel.now)
+            return False
+        return True
 
     def _preempt(self, group: CoreGroup, core: int, job: ReadyJob) -> None:
         """A job gives way, for the cost of a preemption."""

@@ -215,9 +215,7 @@ class WallTime:
         while not self._interrupted:
             self._take_in()
             if self._moved and (not self._ready or self._jobs_since >= JOBS_BETWEEN_MARKS):
-                self._moved, self._jobs_since = False, 0
-                self.kernel.watermarks.look()
-                self._outside.time_moved()
+                self._look()
             if self._ready:
                 self._run_most_urgent()
             elif not self._moved:
@@ -227,6 +225,12 @@ class WallTime:
                 if due == NEVER and self.ended.issuperset(self.kernel.program.graph.sources):
                     return
                 self._wait(self.pace.clock_time(due))
+
+    def _look(self) -> None:
+        """Whether windows can close."""
+        self._moved, self._jobs_since = False, 0
+        self.kernel.watermarks.look()
+        self._outside.time_moved()
 
     def _wait(self, until: int) -> None:
         self._waiting = True
@@ -335,10 +339,14 @@ class WallTime:
             over.goes_on(job)
         while self._step_on(job, progress):
             self._take_in()
+            if progress.until and (self._interrupted or not self._slack(progress)):
+                self.befell(EventKind.CUT, job)
+                if not self._give(job, progress.cut, 0):
+                    break
             if self._interrupted:
                 heappush(ready, job)
                 return
-            if not self._preemptive:
+            if not self._preemptive or progress.until:
                 continue
             key = job.key if over is None else over.key_now(ready, job)
             changed = key != job.key
@@ -386,18 +394,33 @@ class WallTime:
 
     def _step_on(self, job: ReadyJob, progress: Stepping) -> bool:
         """An operator does what it does, and takes its time for it; whether another follows."""
-        over, operator, declared = self._overseer, progress.operator, progress.cost
+        operator, optional = progress.operator, bool(progress.until)
+        start = self.pace.now()
+        more = self._give(job, progress.step_on, None if not optional else 0)
+        self._note(EventKind.RUN, job, start, self.pace.now(), operator, 1)
+        return more
+
+    def _give(self, job: ReadyJob, step: Callable[[], bool], charged: int | None) -> bool:
+        """Takes a step of a job, at the expense of its budget if there is one: what it took, unless
+        ``charged`` says otherwise."""
+        over, progress = self._overseer, job.progress
+        assert isinstance(progress, Stepping)
+        declared = progress.cost if charged is None else charged
         self.kernel.now = start = self.pace.now()
         if over is None:
-            more = progress.step_on()
-            end = self.pace.now()
-        else:
-            over.works(job)
-            more = progress.step_on()
-            self.kernel.now = end = self.pace.now()
-            over.worked(job, declared, end - start)
-        self._note(EventKind.RUN, job, start, end, operator, 1)
+            return step()
+        over.works(job)
+        more = step()
+        self.kernel.now = self.pace.now()
+        over.worked(job, declared, self.kernel.now - start if charged is None else charged)
         return more
+
+    def _slack(self, progress: Stepping) -> bool:
+        """Whether there is time for a piece of an optional part: nothing else is to do, and it ends
+        before its deadline if it takes what it declares."""
+        if self._moved:
+            self._look()
+        return not self._ready and self.pace.now() + progress.cost <= progress.until
 
     # ---------------------------------------------------------------- watermarks and ends
 

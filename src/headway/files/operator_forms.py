@@ -49,7 +49,7 @@ from headway.model.operators import (
     Union,
     UserDefined,
 )
-from headway.model.quantities import Cost, format_duration
+from headway.model.quantities import Cost, OptionalPart, format_duration
 from headway.model.query import ComponentUse, Step
 
 # ---------------------------------------------------------------- what all forms share
@@ -432,6 +432,13 @@ ParameterValue = Annotated[
 ]
 
 
+class OptionalForm(Form):
+    """What a class does besides its cost while nothing else is ready, up to its deadline."""
+
+    time: PositiveDuration = Field(description="time of the whole part, at execution rate 1")
+    piece: PositiveDuration = Field(description="time of a piece, which is not interrupted")
+
+
 class ClassForm(OperatorForm):
     """What operators written as classes share."""
 
@@ -452,6 +459,14 @@ class ClassForm(OperatorForm):
     parameters: dict[Name, ParameterValue] = Field(
         default={}, description="settings handed to the class"
     )
+    optional: OptionalForm | None = Field(
+        default=None, description="a part that runs while there is time (imprecise computation)"
+    )
+
+    @property
+    def optional_part(self) -> OptionalPart | None:
+        given = self.optional
+        return None if given is None else OptionalPart(given.time, given.piece)
 
     @property
     def parameter_pairs(self) -> tuple[tuple[str, Parameter], ...]:
@@ -466,6 +481,9 @@ def class_plain(step: UserDefined | Fusion, schema: Any) -> dict[str, Any]:
         result["gather"] = step.gather.value
     if step.parameters:
         result["parameters"] = dict(step.parameters)
+    if step.optional is not None:
+        time, piece = format_duration(step.optional.time), format_duration(step.optional.piece)
+        result["optional"] = {"time": time, "piece": piece}
     return {**result, **common_plain(step)}
 
 
@@ -492,6 +510,7 @@ class UdoForm(ClassForm):
             schema=schemas.resolve(self.schema_, f"{at}.schema"),
             gather=Gather(self.gather),
             parameters=self.parameter_pairs,
+            optional=self.optional_part,
             **self.common(name),
         )
 
@@ -544,6 +563,7 @@ class FusionForm(ClassForm):
             sensor_key=self.sensor_key,
             gather=Gather(self.gather),
             parameters=self.parameter_pairs,
+            optional=self.optional_part,
             **self.common(name),
         )
 

@@ -13,7 +13,7 @@ from headway.errors import QueryError
 from headway.files.forms import parse_rate, sql_text
 from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.names import NAME, NAME_FORM
-from headway.model.quantities import Cost, Rate, parse_duration
+from headway.model.quantities import Cost, OptionalPart, Rate, parse_duration
 from headway.model.query import Decide, LoadShedder
 from headway.model.schema import Schema, parse_field, schema
 
@@ -22,6 +22,8 @@ Duration = str | int
 """``'30 ms'``, or whole nanoseconds."""
 CostLike = str | int | Cost
 """A duration, or what :func:`cost` gives."""
+OptionalLike = OptionalPart | tuple[Duration, Duration]
+"""An optional part: its time, and that of a piece."""
 ExpressionLike = str | bool | int | float | Expression
 """SQL text, a literal, or what :func:`call` gives."""
 SchemaLike = Schema | Mapping[str, str]
@@ -113,6 +115,13 @@ def cost(
     return Cost(
         to_time(base, "cost.base"), to_time(per_item, "cost.per_item"), most_items, between_items
     )
+
+
+def to_optional(value: OptionalLike | None, at: str) -> OptionalPart | None:
+    if value is None or isinstance(value, OptionalPart):
+        return value
+    time, piece = value
+    return OptionalPart(to_time(time, f"{at}.time"), to_time(piece, f"{at}.piece"))
 
 
 def call(function: Callable[..., Any] | str, *arguments: str, returns: str) -> PythonCall:

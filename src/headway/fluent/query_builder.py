@@ -12,6 +12,7 @@ from headway.fluent.accepted_values import (
     Duration,
     ExpressionLike,
     OperatorOptions,
+    OptionalLike,
     SchemaLike,
     class_path,
     refuse,
@@ -20,6 +21,7 @@ from headway.fluent.accepted_values import (
     to_cost,
     to_expression,
     to_name,
+    to_optional,
     to_rate,
     to_schema,
     to_time,
@@ -313,6 +315,7 @@ class GraphBuilder:
         native: str | None = None,
         gather: Gather | str = Gather.ALL,
         parameters: Mapping[str, Parameter] | None = None,
+        optional: OptionalLike | None = None,
         **options: Unpack[OperatorOptions],
     ) -> Stream:
         """A user-defined operator: a class that can be imported, or its path 'module:Class';
@@ -326,6 +329,7 @@ class GraphBuilder:
                 schema=to_schema(schema, f"{at}.schema"),
                 gather=to_choice(Gather, gather, f"{at}.gather"),
                 parameters=tuple((parameters or {}).items()),
+                optional=to_optional(optional, f"{at}.optional"),
                 **common(name, at, options),
             )
         )
@@ -344,6 +348,7 @@ class GraphBuilder:
         sensor: str | None = None,
         gather: Gather | str = Gather.ALL,
         parameters: Mapping[str, Parameter] | None = None,
+        optional: OptionalLike | None = None,
         **options: Unpack[OperatorOptions],
     ) -> Stream:
         """A sensor data fusion operator (SDFO); ``object`` and ``sensor`` are columns."""
@@ -360,6 +365,7 @@ class GraphBuilder:
                 sensor_key=sensor,
                 gather=to_choice(Gather, gather, f"{at}.gather"),
                 parameters=tuple((parameters or {}).items()),
+                optional=to_optional(optional, f"{at}.optional"),
                 **common(name, at, options),
             )
         )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from headway.errors import Problem
 from headway.model.expression import Column, Expression
 from headway.model.names import ImportPath, Name, NativePath, StreamName
-from headway.model.quantities import Cost
+from headway.model.quantities import Cost, OptionalPart
 from headway.model.schema import Schema
 
 # ------------------------------------------------------------
@@ -116,6 +116,11 @@ class OperatorBase:
     def gathering(self) -> Gather | None:
         """When it runs, if one execution takes all the tuples that have come; None if each tuple
         is an execution."""
+        return None
+
+    @property
+    def optional_part(self) -> OptionalPart | None:
+        """What it may do besides, while there is time."""
         return None
 
     @property
@@ -245,6 +250,11 @@ class Join(OperatorBase):
         return self.timeout
 
     @property
+    def optional_part(self) -> OptionalPart | None:
+        """What it may do besides, while there is time."""
+        return None
+
+    @property
     def partner_limit(self) -> tuple[str, int] | None:
         return self.partners
 
@@ -362,6 +372,7 @@ class UserDefined(OperatorBase):
     schema: Schema
     gather: Gather = Gather.ALL
     parameters: tuple[tuple[Name, Parameter], ...] = ()
+    optional: OptionalPart | None = None
     kind: Literal["udo"] = "udo"
     windows: ClassVar[Mapping[str, WindowSetting]] = {}
 
@@ -370,6 +381,10 @@ class UserDefined(OperatorBase):
     @property
     def gathering(self) -> Gather | None:
         return None if self.timeout is None else self.gather
+
+    @property
+    def optional_part(self) -> OptionalPart | None:
+        return self.optional
 
     @property
     def declared_schema(self) -> Schema | None:
@@ -396,6 +411,7 @@ class Fusion(OperatorBase):
     sensor_key: Name | None = None
     gather: Gather = Gather.ALL
     parameters: tuple[tuple[Name, Parameter], ...] = ()
+    optional: OptionalPart | None = None
     kind: Literal["fusion"] = "fusion"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True, any_number=True)
@@ -403,6 +419,10 @@ class Fusion(OperatorBase):
     @property
     def gathering(self) -> Gather | None:
         return None if self.timeout is None else self.gather
+
+    @property
+    def optional_part(self) -> OptionalPart | None:
+        return self.optional
 
     @property
     def declared_schema(self) -> Schema | None:

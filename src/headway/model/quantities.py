@@ -118,6 +118,24 @@ class Cost:
         return max(ceil_div(self.base, rate), ceil_div(self.per_item, rate))
 
 
+@dataclass(frozen=True, slots=True)
+class OptionalPart:
+    """What an operator may do besides its cost if there is time (imprecise computation, HVLB_CC
+    section 4.4): ``time`` nanoseconds at execution rate 1, in pieces that are not interrupted."""
+
+    time: int
+    piece: int
+
+    @property
+    def pieces(self) -> int:
+        """How many there are; the last may be shorter, and counts as a whole one."""
+        return -(-self.time // self.piece)
+
+    def piece_on(self, rate: Fraction | int = 1) -> int:
+        """Nanoseconds of a piece on a node of that rate."""
+        return ceil_div(self.piece, rate)
+
+
 def ceil_div(amount: int, rate: Fraction | int) -> int:
     """``amount / rate`` rounded up, exactly."""
     quotient = Fraction(amount) / rate

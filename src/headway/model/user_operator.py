@@ -8,7 +8,7 @@ JSON-able data, so that an engine can keep it anywhere and no engine ever needs 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,6 +74,13 @@ class UserOperator(ABC):
         called, not even for a more urgent tuple, before the execution has ended. Virtual time
         charges item by item but makes one call."""
         return no_items(self, inputs, now, timed_out)
+
+    def refine(self, rows: Sequence[Row], now: int) -> Iterator[Sequence[Row]]:
+        """The optional part of an execution (``optional:`` in the query; imprecise computation):
+        yields the execution's output rows again and again, better each time. Each step is a piece
+        that is not interrupted. The rows of the last step that was run go out; how many steps that
+        is depends on what else there is to do and on the deadline, so it may be none."""
+        return iter(())
 
     def take_refused(self) -> Sequence[tuple[str, str, Row]]:
         """Tuples it could not use, since the last call: (reason, port, row). The engine puts them

@@ -13,17 +13,21 @@ from collections.abc import Sequence
 from headway.native.toolchain import (
     LANGUAGE,
     LINKED_SMALL,
+    ONE_THREAD,
+    OPTIMIZED,
     SMALL,
     STANDARD,
     THREADS,
     WARNINGS,
     ZIG_PACKAGE,
+    Kind,
     Target,
 )
 
 CMAKE = "CMakeLists.txt"
 SCRIPT = "build.sh"
 PROGRAMS = "bin"
+SIZED = OPTIMIZED[Kind.EXECUTABLE]
 
 
 def program_path(node: str) -> str:
@@ -34,6 +38,7 @@ def program_path(node: str) -> str:
 def cmake_text(node: str, target: Target, sources: Sequence[str]) -> str:
     listed = "\n".join(f'  "{source}"' for source in sources)
     cross = target.triple is not None
+    compiled = [*WARNINGS, *LANGUAGE, *ONE_THREAD, *SMALL, *THREADS]
     linked = [*(("-static",) if cross else ()), *LINKED_SMALL]
     hint = (
         f"""\
@@ -54,7 +59,7 @@ project({node} LANGUAGES CXX)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+set(CMAKE_CXX_FLAGS_RELEASE "{SIZED}")
 
 add_executable(program
 {listed}
@@ -68,7 +73,7 @@ set_target_properties(program PROPERTIES
 )
 target_include_directories(program PRIVATE "${{CMAKE_CURRENT_SOURCE_DIR}}")
 target_compile_options(program PRIVATE
-  {" ".join([*WARNINGS, *LANGUAGE, *(flag for flag in SMALL if flag != "-O2"), *THREADS])}
+  {" ".join(compiled)}
 )
 target_link_options(program PRIVATE {" ".join([*linked, *THREADS])})
 """
@@ -79,7 +84,8 @@ def script_text(node: str, target: Target, sources: Sequence[str]) -> str:
     if target.triple is not None:
         compiler = f"python3 -m {ZIG_PACKAGE} c++ -target {target.triple}"
     static = ("-static",) if target.triple is not None else ()
-    flags = [*STANDARD, *WARNINGS, *LANGUAGE, *SMALL, *THREADS, *static, *LINKED_SMALL]
+    flags = [*STANDARD, *WARNINGS, *LANGUAGE, *ONE_THREAD, SIZED, *SMALL, *THREADS]
+    flags += [*static, *LINKED_SMALL]
     files = " ".join(shlex.quote(source) for source in sources)
     return f"""\
 #!/bin/sh

@@ -23,6 +23,7 @@ from headway.native.library import NativeLibrary
 from headway.native.program_layout import ProgramLayout, meaning_layout, vehicle_layout
 from headway.native.source_tree import with_runtime
 from headway.native.toolchain import Kind, Mode, find_toolchain
+from headway.schedule.online import Policy
 
 GROWS = "HEADWAY_GROWS"
 
@@ -56,7 +57,7 @@ class CompiledProgram:
 @lru_cache(maxsize=16)
 def vehicle_program(
     plan: Plan,
-    policy: str = "s-edf",
+    policy: str | Policy = "s-edf",
     *,
     charged: bool = True,
     partitioned: bool = False,

@@ -5,18 +5,14 @@
 
 gives the text of
 
-    struct PerLaneKey { … };                         the grouping columns, as keys are compared
-    inline PerLaneKey per_lane_key(const Speed& row)
-    inline bool key_equal(const PerLaneKey&, const PerLaneKey&)
-    inline std::uint64_t key_hash(const PerLaneKey&)
     struct PerLaneState { … };                       ``PerLaneState{}`` is an empty group
     inline void per_lane_add(PerLaneState& state, const Speed& row)
     inline void per_lane_result(const PerLaneState& state, const PerLaneKey& key,
                                 std::int64_t window_start, std::int64_t window_end, Out& out)
 
 ``result`` sets every column of ``out``, the grouping columns too, but not the timestamp: that is
-the oldest of the group's rows, which its operator knows. :func:`key_functions` gives the first part
-alone, for joins and other operators with keys.
+the oldest of the group's rows, which its operator knows. The key is a struct of
+:mod:`headway.native.cpp_keys` with the members of the grouping columns.
 """
 
 from __future__ import annotations
@@ -37,7 +33,8 @@ from headway.native.cpp_expressions import (
     row_reader,
     struct_lengths,
 )
-from headway.native.cpp_functions import AGGREGATE_FUNCTIONS, VALUE
+from headway.native.cpp_functions import AGGREGATE_FUNCTIONS
+from headway.native.cpp_keys import each_lines
 from headway.native.cpp_names import camel_case, identifier
 from headway.native.cpp_row_functions import CppFunctionText, finished
 from headway.native.cpp_types import RowStruct, ValueType, text_room
@@ -48,7 +45,6 @@ class AggregateNames:
     """How the generated types and functions of one aggregate operator are called."""
 
     key: str
-    key_of: str
     state: str
     add: str
     result: str
@@ -57,9 +53,7 @@ class AggregateNames:
 def aggregate_names(operator: str) -> AggregateNames:
     """Names made of the operator's; they must be new where the text is put."""
     kind, function = camel_case(operator), identifier(operator).rstrip("_")
-    return AggregateNames(
-        f"{kind}Key", f"{function}_key", f"{kind}State", f"{function}_add", f"{function}_result"
-    )
+    return AggregateNames(f"{kind}Key", f"{kind}State", f"{function}_add", f"{function}_result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,52 +67,6 @@ class _Slot:
     @property
     def place(self) -> str:
         return f"state.{self.member}"
-
-
-# -------------------------------------------------------------------- keys
-
-
-def key_functions(
-    key: str, key_of: str, columns: Sequence[str], struct: RowStruct
-) -> CppFunctionText:
-    """The struct of a key and its functions: made of a row, compared, hashed, asked for NULL."""
-    members = [struct.column(name) for name in columns]
-    lines = [f"struct {key} {{"]
-    lines += [f"    {column.cpp} {column.member};" for column in members]
-    lines += ["};", ""]
-    row = "row" if members else ""
-    lines += [f"inline {key} {key_of}(const {struct.name}& {row}) {{".replace("& )", "&)")]
-    parts = [f"headway::key_value(row.{column.member})" for column in members]
-    if len(parts) > 1:
-        lines += ["    return {"]
-        lines += [f"        {part}," for part in parts]
-        lines += ["    };"]
-    else:
-        lines += [f"    return {key}{{{', '.join(parts)}}};"]
-    lines += ["}", ""]
-    left, right = ("left", "right") if members else ("", "")
-    opening = f"inline bool key_equal(const {key}& {left}, const {key}& {right}) {{"
-    lines += [opening.replace("& ,", "&,").replace("& )", "&)")]
-    tests = [
-        f"headway::key_equal(left.{column.member}, right.{column.member})" for column in members
-    ]
-    lines += [f"    return {' && '.join(tests) or 'true'};".replace(" && ", " &&\n           ")]
-    lines += ["}", ""]
-    name = "key" if members else ""
-    lines += [f"inline std::uint64_t key_hash(const {key}& {name}) {{".replace("& )", "&)")]
-    if members:
-        lines += ["    std::uint64_t hash = headway::KEY_HASH_START;"]
-        lines += [f"    hash = headway::key_hash(hash, key.{column.member});" for column in members]
-        lines += ["    return hash;"]
-    else:
-        lines += ["    return headway::KEY_HASH_START;"]
-    lines += ["}", ""]
-    nullable = [column for column in members if column.nullable]
-    name = "key" if nullable else ""
-    lines += [f"inline bool key_has_null(const {key}& {name}) {{".replace("& )", "&)")]
-    unknown = " || ".join(f"!key.{column.member}.known" for column in nullable) or "false"
-    lines += [f"    return {unknown};".replace(" || ", " ||\n           "), "}"]
-    return CppFunctionText("\n".join(lines), frozenset({VALUE}))
 
 
 # -------------------------------------------------------------------- groups
@@ -139,7 +87,6 @@ def aggregate_functions(
     )
     slots = [_slot(number, call, struct) for number, call in enumerate(calls, 1)]
     parts = [
-        key_functions(names.key, names.key_of, grouping, struct),
         CppFunctionText(_state(names.state, slots), frozenset({AGGREGATE_FUNCTIONS})),
         _add(names, slots, struct),
         _result(names, columns, grouping, slots, struct, out),
@@ -171,7 +118,8 @@ def _slot(number: int, call: AggregateCall, struct: RowStruct) -> _Slot:
 
 def _state(name: str, slots: Sequence[_Slot]) -> str:
     members = [f"    {slot.kind} {slot.member};" for slot in slots]
-    return "\n".join([f"struct {name} {{", *members, "};"])
+    each = each_lines([slot.member for slot in slots], indent=4) if slots else []
+    return "\n".join([f"struct {name} {{", *members, *each, "};"])
 
 
 _ADD = {

@@ -1,5 +1,4 @@
-"""Applications in C++: the class that one inherits, written for a node, and the program that calls
-it.
+"""Applications in C++: the class that one inherits, written for a node.
 
 ``application.hpp`` has a class ``Application`` with a function for each output of the node and for
 each source that a sensor of the node feeds, all typed by the streams of the query
@@ -111,33 +110,4 @@ def application_text(program: CppProgram) -> str:
         "sources it may feed. Written by Headway from the query's plan.",
         ["headway/application.hpp", "streams.hpp"],
         lines,
-    )
-
-
-def main_text(program: CppProgram, *, has_app: bool) -> str:
-    """``main.cpp``: the process of a node."""
-    space = program.namespace
-    application = f"&{space}::application()" if has_app else "nullptr"
-    return "\n".join(
-        [
-            f"// The process of node '{program.layout.nodes[0]}': its tables, its memory, its run.",
-            "// Written by Headway from the query's plan.",
-            *([f'#include "{APPLICATION}"'] if has_app else []),
-            '#include "headway/node_main.hpp"',
-            '#include "node.hpp"',
-            "",
-            "namespace {",
-            "",
-            "constexpr std::size_t MEMORY_BYTES =",
-            f"    headway::NodeRun::bytes({space}::NODE) + {space}::OPERATOR_BYTES;",
-            "alignas(headway::ALIGNMENT) std::byte memory[MEMORY_BYTES];",
-            "",
-            "}  // namespace",
-            "",
-            "int main(int count, char** arguments) {",
-            f"  static headway::NodeRun node({space}::NODE, {application});",
-            "  return static_cast<int>(node.run(count, arguments, memory, sizeof memory));",
-            "}",
-            "",
-        ]
     )

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from headway.native.cpp_names import Names
 
 WIDTH = 100
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# A member of a struct is no use of a variable that is called alike.
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_][A-Za-z0-9_]*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _WORST = 1_000
 _FOLD_BEFORE = (" && ", " || ", " ? ", " : ", " + ", " - ", " * ", " / ")

@@ -31,6 +31,8 @@ SURROUNDINGS = f"{SurroundingsFusion.__module__}:{SurroundingsFusion.__qualname_
 TWINS = (OWN_VEHICLE, SURROUNDINGS)
 """the Python classes that the runtime has in C++"""
 
+NOTHING = "headway::null<double>()"
+"""what is read of a column that is not there"""
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -105,14 +107,14 @@ def _common(operator: Fusion, context: WriteContext) -> Iterator[str]:
     yield "  }"
     # Without a column for it the port is the sensor; sensors are ordered by their names.
     order = sorted(port for port, _ in rows)
-    ranks = [f"key.number = {order.index(port)}; return true;" for port, _ in rows]
+    ranks = [f"return headway::set_key(key, {order.index(port)});" for port, _ in rows]
     yield "  static bool sensor(headway::Port port, const void* row, SensorKey& key) {"
     yield from _keys(operator.sensor_key, rows, ranks, "")
     yield "  }"
     yield "  static void save_row(headway::Port port, const void* row,"
     yield "                       headway::StateWriter& writer) {"
     yield from _by_port(
-        [f"headway::save_row_as<{row.name}>(row, writer); return;" for _, row in rows]
+        [f"return headway::save_row_as<{row.name}>(row, writer);" for _, row in rows]
     )
     yield "  }"
     yield "  static bool load_row(headway::Port port, headway::StateReader& reader, void* row) {"
@@ -128,7 +130,7 @@ def _by_port(statements: Sequence[str]) -> list[str]:
         return ["    (void)port;", f"    {statements[0]}"]
     return [
         *(
-            f"    if (port == {place}) {{ {statement} }}"
+            f"    if (port == {place}) {statement}"
             for place, statement in enumerate(statements[:-1])
         ),
         f"    {statements[-1]}",
@@ -203,7 +205,7 @@ class _Columns:
 
     def _read(self, function: str, place: int | None) -> str:
         if place is None:
-            return "headway::null<double>()"
+            return NOTHING
         return f"headway::{function}({self._member(place)})"
 
     def _member(self, place: int) -> str:
@@ -231,8 +233,12 @@ def _reads(kind: str, bodies: Sequence[tuple[RowStruct, list[str]]]) -> Iterator
     yield "  }"
 
 
-def _velocity(numbers: Sequence[str]) -> str:
-    return f"headway::measured_velocity({', '.join(numbers)})"
+def _velocity(vx: str, vy: str, var_vx: str, var_vy: str) -> list[str]:
+    """A variable with what the row says of the velocity."""
+    if NOTHING in (vx, vy, var_vx, var_vy):
+        return ["    const headway::MeasuredVelocity velocity{};"]
+    start = "const headway::MeasuredVelocity velocity = headway::measured_velocity("
+    return listed(start, [vx, vy, var_vx, var_vy], ");", indent=4)
 
 
 # -------------------------------------------------------------------- writing estimates
@@ -343,19 +349,17 @@ def _own_vehicle(
                 columns.variance(place, settings["position_variance"])
                 for place in places.position_variance
             ),
-            _velocity(
-                [
-                    *(columns.number(place) for place in places.velocity),
-                    *(
-                        columns.variance(place, settings["speed_variance"])
-                        for place in places.velocity_variance
-                    ),
-                ]
-            ),
+            "velocity",
             f"headway::motion_direction({columns.number(places.heading)}, {heading})",
             "reading",
         ]
-        bodies.append((row, _call("headway::read_fix", arguments)))
+        vx, vy = (columns.number(place) for place in places.velocity)
+        var_vx, var_vy = (
+            columns.variance(place, settings["speed_variance"])
+            for place in places.velocity_variance
+        )
+        velocity = _velocity(vx, vy, var_vx, var_vy)
+        bodies.append((row, [*velocity, *_call("headway::read_fix", arguments)]))
     yield from _reads("OwnReading", bodies)
     yield from _settings(
         settings,
@@ -408,17 +412,16 @@ def _surroundings(
             columns.number(places.y),
             columns.variance(places.var_x),
             columns.variance(places.var_y),
-            _velocity(
-                [
-                    columns.number(vx),
-                    columns.number(vy),
-                    columns.variance(var_vx),
-                    columns.variance(var_vy),
-                ]
-            ),
+            "velocity",
             "reading",
         ]
-        bodies.append((row, _call("headway::read_sighting", arguments)))
+        velocity = _velocity(
+            columns.number(vx),
+            columns.number(vy),
+            columns.variance(var_vx),
+            columns.variance(var_vy),
+        )
+        bodies.append((row, [*velocity, *_call("headway::read_sighting", arguments)]))
         told = columns.is_true(places.own).replace(
             "given.", f"static_cast<const {row.name}*>(row)->"
         )

@@ -68,14 +68,15 @@ def _and(tests: Sequence[str]) -> list[str]:
     return f"    return {joined};".splitlines()
 
 
-def each_lines(members: Sequence[str]) -> list[str]:
+def each_lines(members: Sequence[str], indent: int = 2) -> list[str]:
     """The member by which a snapshot finds the parts of a struct."""
-    visits = " &&\n           ".join(f"visit(self.{member})" for member in members)
+    space = " " * indent
+    visits = f" &&\n{2 * space}       ".join(f"visit(self.{member})" for member in members)
     return [
-        "  template <class Self, class Visit>",
-        "  static bool each(Self& self, Visit& visit) {",
-        *f"    return {visits};".splitlines(),
-        "  }",
+        f"{space}template <class Self, class Visit>",
+        f"{space}static bool each(Self& self, Visit& visit) {{",
+        *f"{2 * space}return {visits};".splitlines(),
+        f"{space}}}",
     ]
 
 

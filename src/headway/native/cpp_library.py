@@ -6,9 +6,10 @@ runs the program: virtual time, or tuple by tuple where nothing takes time.
 
 from __future__ import annotations
 
+from headway.native.cpp_names import comment_lines
+from headway.native.cpp_node import wire_columns
 from headway.native.cpp_program import PROGRAM, CppProgram
 from headway.native.cpp_text import fields, quoted, span_of, table
-from headway.native.cpp_types import RowStruct
 from headway.native.program_layout import ProgramForm
 
 LIBRARY = "library.cpp"
@@ -23,11 +24,14 @@ def library_text(program: CppProgram) -> str:
     layout, space = program.layout, program.namespace
     header, host = _HOSTS[layout.form]
     lines = [
-        f"// The query '{_plain(layout.plan.query.name)}' as a shared library.",
-        "// Written by Headway from the query's plan.",
+        *comment_lines(f"The query '{layout.plan.query.name}' as a shared library."),
+        *comment_lines("Written by Headway from the query's plan."),
+        "#include <cstddef>",
+        "",
         f'#include "{header}"',
         f'#include "{PROGRAM}"',
         "",
+        f"namespace {space} {{",
         "namespace {",
         "",
     ]
@@ -35,11 +39,12 @@ def library_text(program: CppProgram) -> str:
     for stream in layout.streams:
         row = program.streams.rows[stream]
         name = f"COLUMNS_OF_{row.name}"
-        lines += [*table("headway::WireColumn", name, _columns(space, row)), ""]
+        columns = wire_columns(row.name, row.columns)
+        lines += [*table("headway::WireColumn", name, columns), ""]
         streams.append(
             fields(
                 name=quoted(stream),
-                row_bytes=f"sizeof({space}::{row.name})",
+                row_bytes=f"sizeof({row.name})",
                 column_count=str(len(row.columns)),
                 columns=name,
             )
@@ -55,33 +60,18 @@ def library_text(program: CppProgram) -> str:
                 streams=span_of(name, len(into)),
             )
         )
-    lines += [*table("headway::host::StreamLayout", "STREAMS", streams), ""]
+    lines += [*table("headway::host::StreamLayout", "LAYOUTS", streams), ""]
     lines += [*table("headway::host::PlaceOfLoss", "PLACES", places), ""]
-    count = len(layout.graph.outputs)
     lines += [
-        f"headway::host::Buffer outputs[{count}];",
+        f"headway::host::Buffer output_rows[{len(layout.graph.outputs)}];",
         "",
-        f"headway::host::{host} program_host({space}::PROGRAM, headway::span(STREAMS),",
-        f"    {span_of('PLACES', len(places))}, outputs, {space}::OPERATOR_BYTES);",
+        f"headway::host::{host} program_host(PROGRAM, headway::span(LAYOUTS),",
+        f"    {span_of('PLACES', len(places))}, output_rows, OPERATOR_BYTES);",
         "",
         "}  // namespace",
+        f"}}  // namespace {space}",
         "",
-        "headway::host::Host& headway::host::host() { return program_host; }",
+        f"headway::host::Host& headway::host::host() {{ return {space}::program_host; }}",
         "",
     ]
     return "\n".join(lines)
-
-
-def _columns(space: str, row: RowStruct) -> list[str]:
-    struct = f"{space}::{row.name}"
-    return [
-        f"headway::host::column<decltype({struct}::{one.member})>"
-        f"({quoted(one.name)}, offsetof({struct}, {one.member}))"
-        if one.nullable
-        else f"headway::host::timestamp_column({quoted(one.name)})"
-        for one in row.columns
-    ]
-
-
-def _plain(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)

@@ -7,6 +7,7 @@ stands how the query has it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -34,6 +35,29 @@ from headway.native.reservation_tables import reservation_lines, reserves
 STREAMS, OPERATORS, PROGRAM = "streams.hpp", "operators.hpp", "program.hpp"
 SPEC_TYPES = ("In", "Out", "Left", "Right", "Key", "State", "ObjectKey", "SensorKey")
 """what the Specs of the runtime's templates call their types: no stream may"""
+PARAMETERS = (
+    "row", "out", "state", "key", "left", "right", "port", "writer", "reader", "value", "hash",
+    "other", "start", "end", "window_start", "window_end", "reading", "object", "sensor",
+)  # fmt: skip
+"""what parameters in generated functions are called: no operator may"""
+_C_FUNCTIONS = """
+    abort abs accept access acos acosh alarm asin asinh atan atanh atexit atof atoi bind brk
+    calloc cbrt ceil chdir chmod chown clock clone close connect cos cosh creat ctime daemon
+    difftime div dup environ erf erfc exit exp expm1 fabs fcntl fdim floor fma fmax fmin fmod fork
+    fputs fread free frexp fstat fsync ftruncate fwrite gamma getchar getenv getopt getpid
+    getrandom gettid hypot ilogb index ioctl isatty j0 j1 jn kill labs ldexp ldiv lgamma link
+    listen lldiv lockf log logb lrint lround lseek malloc memcpy memset mktime mmap modf mprotect
+    munmap nan nanosleep nearbyint nice open optarg optind pause perror pipe poll pow ppoll prctl
+    pread printf putchar puts pwrite qsort raise rand random read readlink realloc recv remainder
+    remove rename rewind rindex rint rmdir round scalb scalbn sched_yield select send sendfile
+    setenv shutdown sigaction signal significand sin sinh sleep snprintf socket splice sprintf
+    sqrt srand srandom stat statfs strcmp strlen swab symlink sync syscall system tan tanh tee
+    tempnam tgamma time timezone tmpfile tmpnam trunc truncate umask unlink usleep utime vfork
+    wait write y0 y1 yn
+    """
+C_FUNCTIONS = frozenset(_C_FUNCTIONS.split())
+"""functions that system headers declare in the outermost namespace: no query's can be called so"""
+_NUMBERED = re.compile(r"[a-z_]+[0-9]+")
 VALUE, ROW_FUNCTIONS = "headway/value.hpp", "headway/row_functions.hpp"
 
 
@@ -60,7 +84,7 @@ def write_program(layout: ProgramLayout, sizes: Sizes | None = None) -> CppProgr
     namespace, streams = streams_of_program(
         layout.plan.query.name, layout.graph, layout.schemas.items()
     )
-    names = Names([*streams.names, namespace])
+    names = Names([*streams.names, namespace, *PARAMETERS])
     code = {
         name: _operator_code(layout.graph.operators[name], streams, sizes, names)
         for name in layout.graph.order
@@ -73,7 +97,7 @@ def streams_of_program(
     query: str, graph: Graph, schemas: Iterable[tuple[str, Schema]]
 ) -> tuple[str, Streams]:
     """The namespace of a query's program, and its structs."""
-    namespace = identifier(query)
+    namespace = identifier(f"{query}_query" if query in C_FUNCTIONS else query)
     return namespace, streams_of(graph, dict(schemas), taken=[namespace, *SPEC_TYPES])
 
 
@@ -88,10 +112,17 @@ def _operator_code(
         schema=streams.schemas[operator.name],
         sizes=sizes.of(operator.name),
         names=names,
-        function=names.take(operator.name),
+        function=names.take(_object_name(operator)),
         type_name=streams.struct(operator.name),
     )
     return write(operator, context)
+
+
+def _object_name(operator: Operator) -> str:
+    """Values inside of expressions are called ``sum1`` and the like: an object must not hide
+    them."""
+    name = operator.name
+    return f"{name}_" if operator.traits.keeps_state and _NUMBERED.fullmatch(name) else name
 
 
 @dataclass

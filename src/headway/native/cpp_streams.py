@@ -15,9 +15,9 @@ from headway.model.expression import typed
 from headway.model.graph import Graph
 from headway.model.operators import Aggregate, Distinct, Filter, Join, Map, Operator, Union
 from headway.model.schema import DataType, Field, Schema
-from headway.native.cpp_expressions import result_length, struct_lengths
 from headway.native.cpp_keys import each_lines
 from headway.native.cpp_names import Names, comment_lines
+from headway.native.cpp_text_lengths import result_length, struct_lengths
 from headway.native.cpp_types import RowStruct, row_struct
 
 

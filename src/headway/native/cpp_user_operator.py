@@ -43,10 +43,10 @@ def write_user_operator(operator: UserDefined, context: WriteContext) -> Operato
 def _forms(value: Parameter) -> dict[str, str]:
     """A parameter in each of the forms in which it can be asked for."""
     if isinstance(value, str):
-        return {"real": "0.0", "whole": "0", "text": quoted(value)}
+        return {"number": "0.0", "whole": "0", "text": quoted(value)}
     in_range = -_LARGEST <= value < _LARGEST
     return {
-        "real": repr(float(value)),
+        "number": repr(float(value)),
         "whole": number(int(value)) if in_range else "0",
         "text": '""',
     }

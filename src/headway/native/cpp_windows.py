@@ -10,7 +10,7 @@ from headway.model.expression_tree import ColumnRef, Node
 from headway.model.operators import Aggregate, Distinct, Join
 from headway.model.quantities import MICROSECOND
 from headway.native.cpp_aggregates import AggregateNames, aggregate_functions
-from headway.native.cpp_keys import KeyStruct, each_lines, key_struct
+from headway.native.cpp_keys import KeyStruct, key_struct
 from headway.native.cpp_row_functions import PortRow, join_condition, join_function
 from headway.native.cpp_text import number
 from headway.native.cpp_types import RowStruct
@@ -150,7 +150,6 @@ def write_aggregate(operator: Aggregate, context: WriteContext) -> OperatorCode:
     base, function, names = context.type_name, context.function, context.names
     named = AggregateNames(
         key=names.take_type(f"{base}Key"),
-        key_of=f"{function}_key",
         state=names.take_type(f"{base}State"),
         add=names.take(f"{function}_add"),
         result=names.take(f"{function}_result"),
@@ -159,7 +158,7 @@ def write_aggregate(operator: Aggregate, context: WriteContext) -> OperatorCode:
     key = key_struct(named.key, [(row, operator.by)])
     columns = [(column.name, typed(column.value).tree) for column in operator.columns]
     written = aggregate_functions(named, columns, operator.by, row, context.output)
-    text = [*key.lines(), "", *_groups(halved(written.text), named.state), ""]
+    text = [*key.lines(), "", *halved(written.text), ""]
     text += _spec(
         spec,
         [
@@ -181,15 +180,6 @@ def write_aggregate(operator: Aggregate, context: WriteContext) -> OperatorCode:
     )
     code = _object(context, "Aggregate", "headway/aggregate.hpp", text, spec)
     return code.with_headers(written.headers)
-
-
-def _groups(lines: Sequence[str], state: str) -> list[str]:
-    """The state of a group and its functions, with the member by which snapshots find its parts."""
-    start = lines.index(f"struct {state} {{")
-    end = lines.index("};", start)
-    members = [line.rstrip(";").split()[-1] for line in lines[start + 1 : end]]
-    each = each_lines(members) if members else []
-    return [*lines[start:end], *each, *lines[end:]]
 
 
 def _row_key(key: KeyStruct, row: RowStruct, columns: Sequence[str]) -> list[str]:

@@ -25,6 +25,7 @@ from headway.native.compiled_program import CompiledProgram, vehicle_program
 from headway.native.library import Arrivals, Keeps, NativeLibrary
 from headway.native.native_results import DropReader, native_counts, trace_events
 from headway.native.toolchain import Mode
+from headway.schedule.online import Policy
 
 
 @dataclass(kw_only=True)
@@ -35,7 +36,7 @@ class NativeEngine:
     quickly (DEBUG), or so that it is quick."""
 
     plan: Plan
-    policy: str = "s-edf"
+    policy: str | Policy = "s-edf"
     charged: bool = True
     partitioned: bool = False
     mode: Mode = Mode.RELEASE

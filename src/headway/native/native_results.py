@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from headway.engine.declared_limits import Beyond, declared_results, rate_text
+from headway.engine.kernel import Precision
 from headway.engine.operators.operator_base import MARKED_LATE, DropKind, Dropped
 from headway.engine.reservations import FULL_UP
 from headway.engine.results import ScheduledUnit
@@ -194,6 +195,10 @@ class NativeCounts:
 
     def exceeded(self) -> tuple[Beyond, ...]:
         return self.beyond
+
+    def output_precision(self) -> dict[str, Precision]:
+        """Optional parts are refused before anything is compiled."""
+        return {}
 
 
 def native_counts(

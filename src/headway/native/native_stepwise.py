@@ -24,16 +24,20 @@ from headway.native.arrow_rows import tuples_of_rows
 from headway.native.compiled_program import meaning_program
 from headway.native.library import Arrivals, Keeps
 from headway.native.native_results import DropReader
+from headway.native.toolchain import Mode
 
 
 class NativeStepwise:
     """One vehicle at a time. Close it, or use it in a ``with`` statement.
 
-    ``watched``: streams whose marks somebody outside asks for, because joins or windows follow.
+    ``watched``: streams whose marks somebody outside asks for, because joins or windows follow;
+    ``mode``: how the program is compiled.
     """
 
-    def __init__(self, plan: Plan, watched: Collection[str] = ()) -> None:
-        self._program = meaning_program(plan, frozenset(watched))
+    def __init__(
+        self, plan: Plan, watched: Collection[str] = (), *, mode: Mode = Mode.RELEASE
+    ) -> None:
+        self._program = meaning_program(plan, frozenset(watched), mode)
         self._library = self._program.load()
         self.entrances = Entrances(self._program.graph.sources.values(), self._library.layouts)
         self._drops = DropReader(self._program.graph, self._library.layouts, self.entrances)

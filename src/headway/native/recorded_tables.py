@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headway.engine.results import VehicleRun
 from headway.model.query import Source
@@ -18,7 +19,13 @@ from headway.native.arriving_rows import ArrivingTable, arriving_table
 from headway.native.native_engine import NativeEngine
 from headway.sources import source_records
 from headway.sources.parquet_file import read_parquet_columns
-from headway.sources.recordings import Contents, find_file, out_of_order
+from headway.sources.recordings import (
+    FARTHEST,
+    Contents,
+    find_file,
+    out_of_order,
+    scan_recording,
+)
 
 PARQUET = ".parquet"
 
@@ -26,6 +33,52 @@ PARQUET = ".parquet"
 def all_parquet(folder: Path, sources: Sequence[Source]) -> bool:
     """Whether the recording can be read so."""
     return all(find_file(folder, source.name).suffix == PARQUET for source in sources)
+
+
+def scan_tables(folder: Path, sources: Sequence[Source]) -> Contents:
+    """Like :func:`headway.sources.recordings.scan_recording`, for a recording that is
+    :func:`all_parquet`. Where anything is wrong, that function says what, and where."""
+    contents = Contents({})
+    begins: list[int] = []
+    for source in sources:
+        counted = _counted(find_file(folder, source.name), source)
+        if counted is None:
+            return scan_recording(folder, sources)
+        contents.tuples[source.name] = sum(counted.owners.values())
+        begins += counted.begin
+        for vehicle, count in counted.owners.items():
+            contents.by_vehicle[vehicle] = contents.by_vehicle.get(vehicle, 0) + count
+    if not begins or (None in contents.by_vehicle and len(contents.by_vehicle) > 1):
+        return scan_recording(folder, sources)
+    contents.begin = min(begins)
+    return contents
+
+
+class _Counted(NamedTuple):
+    """A file's tuples by vehicle, and the first arrival, where there is one."""
+
+    owners: dict[str | None, int]
+    begin: list[int]
+
+
+def _counted(path: Path, source: Source) -> _Counted | None:
+    """None where a time is missing, or beyond the engine's clock."""
+    found = read_parquet_columns(path, source.schema)
+    arrived = found.get(ARRIVAL_COLUMN, found[TIMESTAMP_COLUMN])
+    if arrived.null_count:
+        return None
+    for times in (arrived, found[TIMESTAMP_COLUMN]):
+        limits = pc.min_max(times).as_py()
+        least, most = limits["min"], limits["max"]
+        if least is not None and not (least >= -FARTHEST and most <= FARTHEST):
+            return None
+    if not len(arrived):
+        return _Counted({}, [])
+    owners: dict[str | None, int] = {None: len(arrived)}
+    if VEHICLE_COLUMN in found:
+        counts = found[VEHICLE_COLUMN].value_counts()
+        owners = {one["values"].as_py(): one["counts"].as_py() for one in counts}
+    return _Counted(owners, [pc.min(arrived).as_py()])
 
 
 def replay_tables(

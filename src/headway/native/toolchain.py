@@ -225,7 +225,13 @@ WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow")
 LANGUAGE = ("-fno-exceptions", "-fno-rtti", "-ffp-contract=off")
 THREADS = ("-pthread",)
 """applications may use them; costs nothing where they do not"""
-SMALL = ("-O2", "-ffunction-sections", "-fdata-sections")
+ONE_THREAD = ("-fno-threadsafe-statics",)
+"""a program's own thread is the only one; the locks would bring 180 kB of the C++ library to ARM"""
+UNWINDING = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
+"""tables that only exceptions and debuggers read: a tenth of a program"""
+SMALL = ("-ffunction-sections", "-fdata-sections", *UNWINDING)
+OPTIMIZED = {Kind.EXECUTABLE: "-Os", Kind.SHARED: "-O2"}
+"""a node's program is to be small, and waits most of the time; a library is to be fast"""
 LINKED_SMALL = ("-Wl,--gc-sections", "-Wl,--as-needed", "-s")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -241,13 +247,16 @@ def flags_of(
         )
     flags = [*_target_flags(toolchain), *STANDARD, *WARNINGS, *(("-Werror",) if strict else ())]
     flags += [*LANGUAGE, *THREADS]
-    # Without -O2 or with -g, zig would compile all its libraries once more: minutes.
+    # Without these or with -g, zig would compile all its libraries once more: minutes.
     if mode is Mode.RELEASE or family is Family.ZIG:
-        flags += SMALL
+        flags += (OPTIMIZED[kind], *SMALL)
         flags += ("-Wl,-dead_strip",) if sys.platform == "darwin" else LINKED_SMALL
+        if family is Family.GCC and sys.platform != "darwin":
+            flags += ("-Wl,-z,noseparate-code",)  # code and constants on the same pages
     else:
         flags += ("-O1", "-g", "-fno-omit-frame-pointer")
     flags += SANITIZERS if mode is Mode.SANITIZED else ()
+    flags += ONE_THREAD if kind is Kind.EXECUTABLE else ()
     if kind is Kind.SHARED:
         flags += ("-shared", "-fPIC")
         if sys.platform != "darwin":

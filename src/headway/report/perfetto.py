@@ -35,6 +35,7 @@ _WORDS = {
     EventKind.RELEASE: "{} released",
     EventKind.OVERRUN: "{} has used its budget",
     EventKind.REPLENISH: "{} goes on in spare time",
+    EventKind.CUT: "{}: its optional part is cut",
 }
 _COLOURS = {
     EventKind.MISS: "terrible",

@@ -61,6 +61,7 @@ def run(
             writer.write((0, 1.0), arrived_at=ago // MICROSECOND)
     command = [sys.executable, str(folder / "build" / one.name), "--json", *options]
     command += ["--input", str(folder / "recording"), "--output", str(folder / "out")]
+    command += ["--tolerance", "1 h"]  # a busy machine is late, which is none of this
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     return done.returncode, done.stderr, json.loads(done.stdout)
 

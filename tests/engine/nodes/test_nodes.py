@@ -22,6 +22,8 @@ from headway.engine.nodes.node_key import new_key
 from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_slice import slice_from_json, slice_to_json
 from headway.engine.nodes.peers import PeerTiming
+from headway.engine.program import Unit
+from headway.engine.reservations import Books
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Filter, Input, Join, Map, Operator, Union
 from headway.model.plan import Plan
@@ -196,6 +198,25 @@ def test_each_node_reserves_its_own_processor(policy: str, tmp_path: Path) -> No
     run_nodes(plan, tmp_path, found, policy)
     for name, record in meant.outputs.items():
         assert sorted(found.get(name, [])) == sorted(record.rows), name
+
+
+def test_tuples_tell_on_the_wire_which_source_they_came_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both sources come to z in one stream; each tuple is a job of its own source's task there."""
+    both = Union(name="u", inputs=(Input("input1", "a"), Input("input2", "b")), cost=CHEAP)
+    plan = plan_of([both, step("m1", "u")], {"u": "x", "m1": "z"}, criticality=Criticality.HARD)
+    released: list[tuple[str, str]] = []
+    release = Books.release
+
+    def noted(books: Books, unit: Unit, port: str, source: str | None, *more: Any) -> Any:
+        released.append((unit.head.name, str(source)))
+        return release(books, unit, port, source, *more)
+
+    monkeypatch.setattr(Books, "release", noted)
+    recorded(tmp_path)
+    run_nodes(plan, tmp_path, {}, "rop-edf")
+    assert released.count(("m1", "a")) == released.count(("m1", "b")) == 40
 
 
 def test_a_slice_tells_what_is_reserved_on_its_node() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headway.engine.clock import ManualClock
 from headway.fusion.state import FilterState
@@ -63,3 +63,20 @@ class WholeItems(SlowItems):
     def process(self, inputs: Mapping[str, Sequence[Row]], now: int) -> Iterable[Row]:
         CLOCK.advance(3 * MILLISECOND)
         return [(None, -1.0)]
+
+
+class Anytime(UserOperator):
+    """Gives a rough value at once, in the time ``takes``, and one more for each piece of ``piece``,
+    if so many are wanted as ``steps`` says."""
+
+    def process(self, inputs: Mapping[str, Sequence[Row]], now: int) -> Iterable[Row]:
+        CLOCK.advance(int(self.context.parameters["takes"]))
+        rows = [row for rows in inputs.values() for row in rows]
+        return [(None, 0.0)] * int(max(row[1] for row in rows))
+
+    def refine(self, rows: Sequence[Row], now: int) -> Iterator[Sequence[Row]]:
+        for step in range(int(self.context.parameters["steps"])):
+            CLOCK.advance(int(self.context.parameters["piece"]))
+            if step + 1 == self.context.parameters.get("raises"):
+                raise ValueError("enough")
+            yield [(None, step + 1.0)] * len(rows)

@@ -12,6 +12,7 @@ from tests.engine.wall.taking_time import CLOCK
 from tests.exploring import examples
 
 from headway.compiler import compile_query
+from headway.engine import reservations
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.operators.operator_base import DropKind
@@ -129,6 +130,13 @@ def test_a_hard_source_is_held_to_its_rate() -> None:
     turned = [d.reason for _, d in result.side.dropped if d.kind is DropKind.REJECTED]
     assert turned == ["beyond the declared rate (1 per 20 ms) of a hard path"]
     assert completed(result)["brake"] == [10, 30]
+
+
+def test_sources_of_old_tuples_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [(20.0 * n, "radar") for n in range(40)] + [(20.0 * n + 1, "v2v") for n in range(40)]
+    meant = completed(by_the_clock(HONEST, "rop-edf", given))
+    monkeypatch.setattr(reservations, "MOST_ORIGINS", 8)
+    assert completed(by_the_clock(HONEST, "rop-edf", given)) == meant
 
 
 @pytest.mark.parametrize("policy", ["rop-edf", "rop-edf-2", "cbs"])

@@ -19,9 +19,9 @@ def policies(
 
     Installed packages add policies; one that cannot be used is told of.
 
-    All run in virtual time with `headway run --engine vehicle --policy NAME`, those for overload
-    also on task sets with `headway loadtest`. Those that reserve processor time (er-edf, rop-edf,
-    cbs) do not run in wall-clock time, in executables for nodes, or on nodes with several cores.
+    All run with `headway run --engine vehicle --policy NAME` and in executables for nodes, those
+    for overload also on task sets with `headway loadtest`. Those that reserve processor time
+    (er-edf, rop-edf, cbs) run on nodes with one core; in wall-clock time each needs a process.
 
     \b
     Example:

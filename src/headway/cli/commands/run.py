@@ -29,6 +29,7 @@ from headway.errors import InputError, Problem
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.front_door.vehicle_options import OptionWords, VehicleOptions
 from headway.model.quantities import MICROSECOND, milliseconds
+from headway.model.query import Source
 from headway.report.perfetto import PerfettoTrace
 from headway.report.tables import run_tables
 from headway.sources.recordings import Contents, scan_recording
@@ -89,10 +90,19 @@ class VehicleReplay:
                 engine.interrupt()
         return engine
 
+    def scan(self, recording: Path, sources: tuple[Source, ...]) -> Contents:
+        """What the recording holds; compiled code takes whole files where it can."""
+        if self.options.native:
+            from headway.native.recorded_tables import all_parquet, scan_tables
+
+            if all_parquet(recording, sources):
+                return scan_tables(recording, sources)
+        return scan_recording(recording, sources)
+
     def runs(
         self, prepared: RunnablePlan, recording: Path, contents: Contents, advance: Advance
     ) -> Iterator[VehicleRun]:
-        """Of every vehicle, a fresh engine each. Compiled code takes whole files where it can."""
+        """Of every vehicle, a fresh engine each."""
         plan = prepared.plan
         if self.options.native:
             from headway.native.native_engine import NativeEngine
@@ -235,7 +245,7 @@ def run_vehicle(
     prepared = runnable_plan(query, vehicle, zero_cost=run.options.zero_cost, python=python)
     with prepared.placing():
         run.make(prepared)  # what cannot be opened is found before anything is read
-    contents = scan_recording(recording, prepared.plan.query.sources)
+    contents = run.scan(recording, prepared.plan.query.sources)
     totals = Totals()
     with RunFolder(output, force=force) as folder:
         ended = _run_all(prepared, recording, contents, run, totals, folder, shown=not json)

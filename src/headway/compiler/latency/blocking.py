@@ -35,6 +35,20 @@ class Sections(Ages):
         )
         return head.cost.of(items, node.speed) + node.decision_cost + node.preemption_cost
 
+    def longest_piece(self, tasks: list[Task]) -> int:
+        """Of the optional parts among these tasks of a node. One begins when nothing is pending,
+        so it can hold up whatever comes next, however urgent either is; and no more than one."""
+        operators = self.compilation.graph.operators
+        return max(
+            (
+                part.piece_on(self._nodes[task.node].speed)
+                for task in tasks
+                for name in task.operators
+                if (part := operators[name].optional_part) is not None
+            ),
+            default=0,
+        )
+
     def _find_cascades(self) -> None:
         """Work on its node that one execution of a task's last operator can release at once, from
         the last tasks of the query to the first."""

@@ -162,6 +162,12 @@ class Analysis(Sections):
             if reserved is None:
                 sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
                 late, busy = lateness(demands, sections, due), busy_period(pending)
+                if (piece := self.longest_piece(tasks)) and late and busy is not None:
+                    freely = lateness(demands, [], due) or late
+                    late = [
+                        max(one, other + piece) for one, other in zip(late, freely, strict=True)
+                    ]
+                    busy += piece
             else:  # how much soft work may wait is not bounded, only how urgent it is
                 late, busy = self._lateness_beside(reserved, tasks, demands, due), LONGEST
             if late is None or busy is None:
@@ -187,6 +193,7 @@ class Analysis(Sections):
             Section(t.relative_deadline, self._section(t)) for t in tasks if t.name not in self.soft
         ]
         soft = max((self._section(t) for t in tasks if t.name in self.soft), default=0)
+        soft = max(soft, self.longest_piece(tasks))
         by_hard, freely = lateness(demands, hard, due), lateness(demands, [], due)
         if by_hard is None or freely is None:
             return None

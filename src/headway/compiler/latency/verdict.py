@@ -78,7 +78,23 @@ def _promise(output: Output, analysis: Analysis) -> Promise:
     )
     if promise.bound is None:
         return replace(promise, reason=_reason(output, analysis))
-    return replace(promise, steps=tuple(derivation(output.stream, analysis)))
+    steps = derivation(output.stream, analysis)
+    if later := _optional_time(output, promise.bound, analysis):
+        place = analysis.producers(output.stream)[0].name
+        what = "its optional part runs while nothing else is ready"
+        steps.append(LatencyStep(place=place, what=what, time=later))
+        promise = replace(promise, bound=promise.bound + later)
+    return replace(promise, steps=tuple(steps))
+
+
+def _optional_time(output: Output, bound: int, analysis: Analysis) -> int:
+    """How much later than by its mandatory part an output can come: an optional part goes on up to
+    the deadline of its task."""
+    operator = analysis.compilation.graph.operators.get(output.stream)
+    if operator is None or operator.optional_part is None:
+        return 0
+    deadlines = [task.relative_deadline for task in analysis.producers(output.stream)]
+    return max(0, max(deadlines) - bound)
 
 
 def derivation(stream: str, analysis: Analysis) -> list[LatencyStep]:

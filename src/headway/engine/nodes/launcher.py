@@ -38,8 +38,8 @@ class EndedNode:
 
 @dataclass(kw_only=True)
 class Launcher:
-    """Runs a build. ``options`` go to every node, as on its command line. ``vehicle``: only that
-    one's tuples of the recording.
+    """Runs a build. ``options`` go to every node, as on its command line, ``native_options`` to
+    native ones. ``vehicle``: only that one's tuples of the recording.
 
     All nodes get ready first, then start at one moment: ``lead`` nanoseconds after the last was
     ready. ``free_ports`` takes ports that are free now instead of those of the build.
@@ -51,6 +51,7 @@ class Launcher:
     speed: float = 1.0
     vehicle: str | None = None
     options: Sequence[str] = ()
+    native_options: Sequence[str] = ()
     lead: int = 100 * MILLISECOND
     free_ports: bool = True
     _processes: dict[str, subprocess.Popen[str]] = field(init=False, default_factory=dict)
@@ -153,7 +154,7 @@ class Launcher:
         command = [str(executable)] if native else [sys.executable, str(executable)]
         command += ["--wait", "--deployment", str(self._addresses)]
         command += ["--key", str(self.build / KEY_FILE), "--output", str(self.outputs)]
-        command += ["--speed", str(self.speed)]
+        command += ["--speed", str(self.speed), *(self.native_options if native else ())]
         if self.inputs is not None:
             command += ["--input", str(self._rows(node) if native else self.inputs)]
             if self.vehicle is not None and not native:

@@ -159,6 +159,7 @@ def exit_report(
         "received": others.received,
         "sent": others.sent,
         "outputs": {n: {"tuples": t, "missed": m} for n, (t, m) in outputs.counts.items()},
+        "precision": {s: asdict(one) for s, one in kernel.precision.items()},
         "hard_missed": hard_missed(run, outputs),
         "refused_jobs": kernel.refused,
         "decisions": kernel.decisions,

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Generator, Mapping, Sequence
+import logging
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any
 
@@ -27,6 +28,8 @@ from headway.model.user_operator import (
     UserOperator,
     goes_by_items,
 )
+
+LOG = logging.getLogger("headway.operators")
 
 
 class Signal(Enum):
@@ -181,6 +184,28 @@ class CustomOperator(StatefulOperator):
         except Exception as error:  # noqa: BLE001 - the user's class may raise anything
             return self._failed(given, error)
         return self._results(given, results)
+
+    def check_refines(self) -> None:
+        """QueryError for a class without the optional part that its query declares."""
+        if type(self.user).refine is UserOperator.refine:
+            raise QueryError(
+                f"{self._implementation} has no optional part",
+                at=f"operators.{self.name}.optional",
+                want="override refine, or leave out 'optional'",
+            )
+
+    def refine(self, rows: list[Row], now: int) -> Iterator[list[Row]]:
+        """The optional part after an execution that gave these rows: better and better ones. What
+        the class raises, or gives in another form than its schema, ends it."""
+        try:
+            oldest = min(row[0] for row in rows)
+            for refined in self.user.refine(rows, now):
+                yield [
+                    self._conform((oldest, *row[1:]) if row[0] is None else tuple(row))
+                    for row in refined
+                ]
+        except Exception as error:  # noqa: BLE001 - the user's class may raise anything
+            LOG.warning("%s", failure(f"{self.name} ({self._implementation})", rows[0], error))
 
     @property
     def by_items(self) -> bool:

@@ -30,6 +30,10 @@ def outputs(found: Sequence[OutputSummary], title: str = "Outputs") -> Table:
     ]
     headers = ["Output", "Kind", "Tuples", "Median (ms)", "99 % (ms)", "Max (ms)"]
     headers += ["Deadline", "Missed", "Ratio", "Kept"]
+    if any(one.precision is not None for one in found):
+        headers.append("Precision")
+        for row, one in zip(rows, found, strict=True):
+            row.append(NONE if one.precision is None else percent(one.precision))
     return Table(title=title, headers=headers, rows=rows, numeric=tuple(range(2, 9)))
 
 
@@ -121,6 +125,10 @@ def spark_outputs(found: Sequence[SparkOutput]) -> Table:
     ]
     headers = ["Output", "Kind", "Tuples", "Replayed", "Median (ms)", "99 % (ms)", "Max (ms)"]
     headers += ["Deadline", "Missed", "Ratio", "Kept"]
+    if any(one.precision is not None for one in found):
+        headers.append("Precision")
+        for row, one in zip(rows, found, strict=True):
+            row.append(NONE if one.precision is None else percent(one.precision))
     return Table(title="Outputs", headers=headers, rows=rows, numeric=tuple(range(2, 10)))
 
 

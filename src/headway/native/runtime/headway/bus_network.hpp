@@ -174,7 +174,8 @@ class BusNetwork {
   void arrived(const Branch& branch, Message& message) {
     for (const Index outlet : branch.receivers) time_.deliver(outlet, message);
     for (const Onward& onward : branch.onward) {
-      const Call call{CallKind::PASS_ON, branch_on(branch.stream, onward.medium), 0, 0, 0, &message};
+      const Index following = branch_on(branch.stream, onward.medium);
+      const Call call{CallKind::PASS_ON, following, 0, 0, 0, &message};
       ++message.carriers;
       if (!time_.at(time_.kernel.now + onward.delay, Order::DELIVERY, call)) lost(message);
     }

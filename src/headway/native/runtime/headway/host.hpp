@@ -11,7 +11,6 @@
 
 #include "headway/host_results.hpp"
 #include "headway/node_tables.hpp"
-#include "headway/value.hpp"
 
 namespace headway::host {
 
@@ -32,38 +31,6 @@ struct StreamLayout {
   std::uint32_t column_count;
   const WireColumn* columns;
 };
-
-template <class T>
-inline constexpr WireType WIRE_TYPE = WireType::TEXT;
-template <>
-inline constexpr WireType WIRE_TYPE<bool> = WireType::BOOLEAN;
-template <>
-inline constexpr WireType WIRE_TYPE<std::int32_t> = WireType::INT;
-template <>
-inline constexpr WireType WIRE_TYPE<std::int64_t> = WireType::BIGINT;
-template <>
-inline constexpr WireType WIRE_TYPE<float> = WireType::FLOAT;
-template <>
-inline constexpr WireType WIRE_TYPE<double> = WireType::DOUBLE;
-
-/// A column of type `Maybe<T>` that begins at a place of its struct.
-template <class Column>
-constexpr WireColumn column(const char* name, std::size_t offset) {
-  static_assert(std::is_standard_layout_v<Column>);
-  using Value = decltype(Column::value);
-  std::uint32_t capacity = 0;
-  if constexpr (WIRE_TYPE<Value> == WireType::TEXT) {
-    static_assert(offsetof(Value, size) == 0 && offsetof(Value, bytes) == TEXT_SIZE_BYTES);
-    capacity = static_cast<std::uint32_t>(Value::capacity());
-  }
-  return {name, WIRE_TYPE<Value>, static_cast<std::uint32_t>(offset + offsetof(Column, value)),
-          static_cast<std::uint32_t>(offset + offsetof(Column, known)), capacity};
-}
-
-/// The sensing time, which every row begins with.
-constexpr WireColumn timestamp_column(const char* name) {
-  return {name, WireType::BIGINT, 0, NEVER_UNKNOWN, 0};
-}
 
 /// A source or output and its stream.
 struct Named {
@@ -201,7 +168,19 @@ class Host {
   virtual std::int64_t beyond_rate(Index source) const = 0;
 
  protected:
-  ~Host() = default;
+  /// When the library is unloaded all its memory is given back.
+  ~Host() {
+    std::free(memory_);
+#if defined(HEADWAY_GROWS)
+    GrownMemory::give_all();
+#endif
+  }
+
+  /// The memory of the program and its time keeper; null when there is not enough.
+  std::byte* take_memory(std::size_t bytes) {
+    memory_ = std::malloc(bytes);
+    return static_cast<std::byte*>(memory_);
+  }
 
   /// What the numbers of a kernel are to the outside.
   RunCounts counts_of(const Counts& counts, Nanoseconds now, Nanoseconds next_timer) const {
@@ -216,6 +195,9 @@ class Host {
             results.complete() ? 1 : 0,
             next_timer};
   }
+
+ private:
+  void* memory_ = nullptr;
 };
 
 /// The program of this library.

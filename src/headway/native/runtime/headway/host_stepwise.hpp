@@ -15,9 +15,9 @@ class StepwiseHost final : public Host {
         bytes_(Stepwise::bytes(the_program) + operator_bytes) {}
 
   bool start() override {
-    void* const memory = std::malloc(bytes_);
+    std::byte* const memory = take_memory(bytes_);
     if (memory == nullptr || program.sources.count > MOST_SOURCES) return false;
-    Arena arena(static_cast<std::byte*>(memory), bytes_);
+    Arena arena(memory, bytes_);
     for (Operator* const one : program.stateful) one->open(arena);
     time_.open(arena);
     return true;

@@ -15,10 +15,9 @@ class VirtualTimeHost final : public Host {
         bytes_(kernel_bytes(the_program) + operator_bytes) {}
 
   bool start() override {
-    if (program.sources.count > MOST_SOURCES) return false;
-    void* const memory = std::malloc(bytes_);
-    if (memory == nullptr) return false;
-    Arena arena(static_cast<std::byte*>(memory), bytes_);
+    std::byte* const memory = take_memory(bytes_);
+    if (memory == nullptr || program.sources.count > MOST_SOURCES) return false;
+    Arena arena(memory, bytes_);
     for (Operator* const one : program.stateful) one->open(arena);
     time_.open(arena);
     return true;

@@ -44,6 +44,29 @@ constexpr Index source_of(std::int64_t root) {
   return source == 0 ? NONE : static_cast<Index>(source - 1);
 }
 
+// ---------------------------------------------------------------- what is noted
+
+/// The numbers of the Python engine's trace.
+enum class EventKind : std::uint8_t {
+  RUN = 0,
+  PREEMPT = 1,
+  RESUME = 2,
+  TIMEOUT = 3,
+  OUTPUT = 4,
+  MISS = 5,
+  SHED = 6,
+  LATE = 7,
+  FAILED = 8,
+  REJECTED = 9,
+  SEND = 10,
+  RECEIVE = 11,
+  RELEASE = 12,
+  FRAME = 13,
+  BEHIND = 14,
+  OVERRUN = 16,
+  REPLENISH = 17,
+};
+
 // ---------------------------------------------------------------- timed calls
 
 /// What is to be done when a time has come: by the kernel, or by the time keeper itself.
@@ -347,7 +370,8 @@ struct UnitState {
     sum += Slots::bytes(InnerRow::ROW_OFFSET + unit.inner_bytes, unit.most_pending);
     sum += Slots::bytes(Gathered::ROW_OFFSET + unit.entry_bytes, unit.most_gathered);
     if (unit.holds_windows_back) sum += Flights::bytes(unit.most_jobs);
-    sum += 2 * aligned((count + 1) * sizeof(std::int64_t)) + 2 * aligned(count * sizeof(std::int64_t));
+    sum += 2 * aligned((count + 1) * sizeof(std::int64_t));
+    sum += 2 * aligned(count * sizeof(std::int64_t));
     sum += 2 * aligned(unit.inner_bytes) + aligned(count * sizeof(Index));
     return sum;
   }
@@ -375,5 +399,16 @@ struct UnitState {
     }
   }
 };
+
+/// The tuples of a batch are used up.
+inline void give_batch(UnitState& unit, Batch& batch) {
+  for (Gathered*& first : batch.first) {
+    while (first != nullptr) {
+      Gathered* const next = first->next;
+      unit.gathered.give(first);
+      first = next;
+    }
+  }
+}
 
 }  // namespace headway

@@ -13,16 +13,18 @@
 //                                        on a wall clock nothing is free
 //   static constexpr bool ITEM_BY_ITEM   batches that may be left between two items really run item
 //                                        by item; else an execution is one call at the end of its
-//                                        time
+//                                        time. As long as `UnitState::at_items` names a job, no
+//                                        other job of that unit may go on: its operator is in the
+//                                        midst of a batch
 //   bool at(Nanoseconds time, Order order, const Call& call)
 //       Has `Kernel::run(call)` (or what the time keeper itself asked for) called when that time
 //       has come; `order` is its turn at one instant, then the number that `Kernel::next_number`
 //       gives. False: there is no room for another call.
 //   bool queue(Job& job)
-//       A job with a cost is ready; it has its key, not yet its number: `Kernel::number_job`. False:
-//       it is not taken, and the kernel forgets it. Whoever takes a job runs it by `begin`, then
-//       `step_on` while that says that another operator follows, then `end`; between two of these
-//       calls it may be left alone for as long as one likes.
+//       A job with a cost is ready; it has its key, not yet its number (`Kernel::number_job`).
+//       False: it is not taken, and the kernel forgets it. Whoever takes a job runs it by `begin`,
+//       then `step_on` while that says that another operator follows, then `end`; between two of
+//       these calls it may be left alone for as long as one likes.
 //   void send(const Outlet& outlet, const void* row, std::int64_t root, bool late)
 //       A tuple leaves for other nodes.
 //   void time_moved()
@@ -36,30 +38,10 @@
 // Memory is laid out by `open`; what does not fit is shed and counted.
 #pragma once
 
+#include "headway/job_steps.hpp"
 #include "headway/watermarks.hpp"
 
 namespace headway {
-
-/// The numbers of the Python engine's trace.
-enum class EventKind : std::uint8_t {
-  RUN = 0,
-  PREEMPT = 1,
-  RESUME = 2,
-  TIMEOUT = 3,
-  OUTPUT = 4,
-  MISS = 5,
-  SHED = 6,
-  LATE = 7,
-  FAILED = 8,
-  REJECTED = 9,
-  SEND = 10,
-  RECEIVE = 11,
-  RELEASE = 12,
-  FRAME = 13,
-  BEHIND = 14,
-  OVERRUN = 16,
-  REPLENISH = 17,
-};
 
 /// Looks at what enters the query.
 class Gatekeeper {
@@ -85,7 +67,7 @@ class Kernel {
   std::int64_t roots = 0;
 
   Kernel(const Program& program, Time& time, Sinks& sinks)
-      : program_(program), time_(time), sinks_(sinks) {}
+      : program_(program), time_(time), sinks_(sinks), steps_(*this) {}
 
   static constexpr std::size_t bytes(const Program& program) {
     std::size_t sum = aligned(program.units.count * sizeof(UnitState));
@@ -106,8 +88,9 @@ class Kernel {
       unit->open(program_.units[place], static_cast<Index>(place), Time::FREE_UNITS, arena);
       for (std::uint32_t step = 0; step < unit->steps; ++step) {
         const Operator* const stateful = program_.units[place].steps[step].stateful;
+        if (stateful == nullptr) continue;
         for (const WindowedOperator& windowed : program_.windowed) {
-          if (stateful != nullptr && windowed.stateful == stateful) unit->marks[step] = windowed.mark;
+          if (windowed.stateful == stateful) unit->marks[step] = windowed.mark;
         }
       }
     }
@@ -130,6 +113,8 @@ class Kernel {
   bool traced() const { return traced_; }
   /// How many tuples have appeared at an outlet.
   std::int64_t passed(Index outlet) const { return passed_[outlet]; }
+
+  void count_passed(Index outlet) { ++passed_[outlet]; }
 
   std::int64_t next_number() { return ++number; }
 
@@ -244,49 +229,30 @@ class Kernel {
     }
   }
 
+  /// A tuple waits before a unit as a job.
+  void release_fresh(UnitState& unit, Port port, const void* row, std::uint32_t row_bytes,
+                     std::int64_t root, bool late) {
+    Job* const job = new_job(unit);
+    if (job == nullptr) {
+      no_room(unit.table->steps[0], port, row);
+      return;
+    }
+    std::memcpy(job->own_row(), row, row_bytes);
+    job->work = Work::FRESH_TUPLE;
+    release(*job, port, timestamp_of(row), root, late);
+  }
+
   // -------------------------------------------------------------- running
 
   /// A job that was queued begins: its first operator is known.
-  void begin(Job& job) {
-    const Unit& unit = *job.unit->table;
-    job.begun = true;
-    job.inner = job.pending = nullptr;
-    job.items_left = 0;
-    job.step = 0;
-    switch (job.work) {
-      case Work::FRESH_TUPLE:
-        job.row_late = job.late;
-        ++job.unit->consumed[0];
-        job.cost = unit.steps[0].cost;
-        break;
-      case Work::HEAD_RESULT:
-        job.cost = unit.steps[0].cost;
-        break;
-      case Work::GATHERED_BATCH:
-        begin_batch(job);
-        break;
-    }
-  }
+  void begin(Job& job) { steps_.begin(job); }
 
   /// The time of the operator under way is over: it does what it does; whether another follows.
-  /// Results go through the rest of the train depth first, each to its end before the next.
-  bool step_on(Job& job) {
-    UnitState& unit = *job.unit;
-    switch (job.work) {
-      case Work::FRESH_TUPLE:
-        run_operator(job);
-        break;
-      case Work::HEAD_RESULT:
-        job.work = Work::FRESH_TUPLE;  // from here on like any other
-        job.row_late = job.late;
-        job.step = 1;
-        if (unit.steps > 1) ++unit.produced[0];
-        break;
-      case Work::GATHERED_BATCH:
-        if (step_of_batch(job)) return true;
-        break;
-    }
-    return find_next(job);
+  bool step_on(Job& job) { return steps_.step_on(job); }
+
+  /// Runs a stateless train as one; what passes stands in the unit's scratch memory.
+  WholeResult run_whole(UnitState& unit, Port port, const void* row, const void*& out) {
+    return steps_.run_whole(unit, port, row, out);
   }
 
   /// A job is done. Windows that waited for it may close.
@@ -298,26 +264,9 @@ class Kernel {
 
   /// What a job keeps is given back; it was not run, or not to its end.
   void forget_job(Job& job) {
-    UnitState& unit = *job.unit;
     land_quietly(job);
-    if (job.begun) {
-      give_inner(unit, job);
-      while (job.pending != nullptr) {
-        InnerRow* const next = job.pending->next;
-        unit.inner.give(job.pending);
-        job.pending = next;
-      }
-    }
-    if (job.work == Work::GATHERED_BATCH) give_batch(unit, job.batch());
-    if (unit.at_items == &job) unit.at_items = nullptr;
-    unit.jobs.give(&job);
-  }
-
-  /// Runs a stateless train as one; what passes stands in the unit's scratch memory.
-  WholeResult run_whole(UnitState& unit, Port port, const void* row, const void*& out) {
-    out = unit.scratch[0];
-    if (unit.table->whole != nullptr) return unit.table->whole(row, unit.scratch[0]);
-    return run_steps(unit, port, row, out);
+    steps_.forget(job);
+    job.unit->jobs.give(&job);
   }
 
   // -------------------------------------------------------------- under way
@@ -357,11 +306,28 @@ class Kernel {
     join.stateful->advance(mark, output);
   }
 
+  // -------------------------------------------------------------- for its parts
+
+  static constexpr bool ITEM_BY_ITEM = Time::ITEM_BY_ITEM;
+
+  /// The watermark of what an operator gives out, by its place, looked at now.
+  Microseconds leaving_mark(Index mark) { return watermarks.leaving(mark); }
+
+  void start_timer(Nanoseconds at, const Call& call) {
+    if (!time_.at(at, Order::TIMER, call)) ++counts.no_room;
+  }
+
+  void no_room(const Step& step, Port port, const void* row) {
+    ++counts.no_room;
+    drop_at_step(step, DropKind::SHED, Reason::NO_ROOM, 0, port, row);
+  }
+
   // -------------------------------------------------------------- what is told
 
   void note(EventKind kind, Nanoseconds start, Nanoseconds end, const char* node, const char* place,
             const char* what, std::int64_t job, std::int32_t first, std::int32_t count) {
-    sinks_.event({static_cast<std::uint8_t>(kind), start, end, node, place, what, job, first, count});
+    const std::uint8_t number_of_kind = static_cast<std::uint8_t>(kind);
+    sinks_.event({number_of_kind, start, end, node, place, what, job, first, count});
   }
 
   void drop_at_source(Index source, DropKind kind, Reason reason, std::int64_t detail,
@@ -395,54 +361,6 @@ class Kernel {
  private:
   // -------------------------------------------------------------- what operators put out
 
-  /// Of a step of a job: results join those that are pending in it.
-  class StepOutput final : public OperatorOutput {
-   public:
-    StepOutput(Kernel& kernel, Job& job, const Step& step)
-        : kernel_(kernel), job_(job), step_(step), last_(&first) {}
-
-    void emit(const void* row) override {
-      InnerRow* const slot = static_cast<InnerRow*>(job_.unit->inner.take());
-      if (slot == nullptr) {
-        kernel_.no_room(step_, NO_PORT, row);
-        return;
-      }
-      std::memcpy(slot->row(), row, step_.row_bytes);
-      slot->next = nullptr;
-      slot->step = static_cast<std::uint16_t>(job_.step + 1);
-      slot->late = job_.row_late;
-      const Microseconds timestamp = timestamp_of(row);
-      if (timestamp < oldest) oldest = timestamp;
-      *last_ = slot;
-      last_ = &slot->next;
-      ++count;
-    }
-    void drop(DropKind kind, Reason reason, std::int64_t detail, Port port,
-              const void* row) override {
-      kernel_.drop_at_step(step_, kind, reason, detail, port, row);
-    }
-    void start_timer(Nanoseconds at, std::int64_t token) override {
-      const Call call{CallKind::EXPIRE, job_.unit->index, 0, token, 0, step_.stateful};
-      if (!kernel_.time_.at(at, Order::TIMER, call)) ++kernel_.counts.no_room;
-    }
-
-    /// Puts the results before what is pending in the job.
-    void hand_over() {
-      *last_ = job_.pending;
-      job_.pending = first;
-    }
-
-    InnerRow* first = nullptr;
-    Microseconds oldest = INT64_MAX;
-    std::uint32_t count = 0;
-
-   private:
-    Kernel& kernel_;
-    Job& job_;
-    const Step& step_;
-    InnerRow** last_;
-  };
-
   /// Of a head that was given no tuple: each result becomes a job.
   class EmittedOutput final : public OperatorOutput {
    public:
@@ -468,8 +386,7 @@ class Kernel {
       kernel_.drop_at_step(unit_.table->steps[0], kind, reason, detail, port, row);
     }
     void start_timer(Nanoseconds at, std::int64_t token) override {
-      const Call call{CallKind::EXPIRE, unit_.index, 0, token, 0, &stateful_};
-      if (!kernel_.time_.at(at, Order::TIMER, call)) ++kernel_.counts.no_room;
+      kernel_.start_timer(at, {CallKind::EXPIRE, unit_.index, 0, token, 0, &stateful_});
     }
 
     Job* first = nullptr;
@@ -540,18 +457,6 @@ class Kernel {
     return job;
   }
 
-  void release_fresh(UnitState& unit, Port port, const void* row, std::uint32_t row_bytes,
-                     std::int64_t root, bool late) {
-    Job* const job = new_job(unit);
-    if (job == nullptr) {
-      no_room(unit.table->steps[0], port, row);
-      return;
-    }
-    std::memcpy(job->own_row(), row, row_bytes);
-    job->work = Work::FRESH_TUPLE;
-    release(*job, port, timestamp_of(row), root, late);
-  }
-
   /// A job becomes ready: it queues by its policy's key.
   void release(Job& job, Port port, Microseconds timestamp, std::int64_t root, bool late) {
     UnitState& unit = *job.unit;
@@ -592,7 +497,8 @@ class Kernel {
   /// A job that takes no time.
   void run_free(UnitState& unit, Port port, const void* row, std::int64_t root, bool late) {
     if (unit.whole) {
-      // Stateless: one call. Whatever holds the tuple back from windows does so until it is through.
+      // Stateless: one call. Whatever holds the tuple back from windows does so until it is
+      // through.
       const void* out = nullptr;
       const WholeResult result = run_whole(unit, port, row, out);
       ++unit.ran[result.ran];
@@ -660,8 +566,8 @@ class Kernel {
       release_batch(unit, root, false);
     } else if (first) {
       unit.timer = ++number;
-      const Call call{CallKind::GATHER_TIMEOUT, unit.index, 0, unit.timer, root, nullptr};
-      if (!time_.at(now + table.timeout, Order::TIMER, call)) ++counts.no_room;
+      start_timer(now + table.timeout,
+                  {CallKind::GATHER_TIMEOUT, unit.index, 0, unit.timer, root, nullptr});
     }
   }
 
@@ -698,239 +604,6 @@ class Kernel {
     release_or_run(*job, NO_PORT, oldest, root, late);
   }
 
-  void give_batch(UnitState& unit, Batch& batch) {
-    for (Gathered*& first : batch.first) {
-      while (first != nullptr) {
-        Gathered* const next = first->next;
-        unit.gathered.give(first);
-        first = next;
-      }
-    }
-  }
-
-  static Microseconds oldest_of(const Batch& batch) {
-    Microseconds oldest = INT64_MAX;
-    for (const Gathered* first : batch.first) {
-      for (const Gathered* one = first; one != nullptr; one = one->next) {
-        const Microseconds timestamp = timestamp_of(one->row());
-        if (timestamp < oldest) oldest = timestamp;
-      }
-    }
-    return oldest;
-  }
-
-  void begin_batch(Job& job) {
-    const Unit& unit = *job.unit->table;
-    const std::uint32_t items = job.batch().items;
-    job.row_late = job.late;
-    job.cost = unit.base_cost;
-    if (unit.between_items) {
-      job.items_left = items;
-    } else {
-      job.cost += static_cast<Nanoseconds>(items) * unit.item_cost;
-    }
-  }
-
-  /// The time of a batch, or of one of its items, is over; whether another item follows.
-  bool step_of_batch(Job& job) {
-    UnitState& unit = *job.unit;
-    const Unit& table = *unit.table;
-    const Step& head = table.steps[0];
-    Batch& batch = job.batch();
-    if (Time::ITEM_BY_ITEM && table.between_items) return step_of_items(job);
-    if (job.items_left > 0) {
-      --job.items_left;
-      job.cost = table.item_cost;
-      return true;
-    }
-    StepOutput output(*this, job, head);
-    table.gathering->execute(batch, table.ports, now, job.timed_out, output);
-    take_results(job, *table.gathering, output, oldest_of(batch));
-    end_of_batch(job);
-    return false;
-  }
-
-  void end_of_batch(Job& job) {
-    give_batch(*job.unit, job.batch());
-    job.work = Work::FRESH_TUPLE;  // from here on like any other: a row after another
-    job.row = nullptr;
-  }
-
-  /// Item by item: first the beginning, then each item, the end with the last of them. Another job
-  /// of the unit cannot begin in between: it first ends what this one began.
-  bool step_of_items(Job& job) {
-    UnitState& unit = *job.unit;
-    const Unit& table = *unit.table;
-    Batch& batch = job.batch();
-    if (unit.at_items != &job) {
-      if (job.items_left == batch.items) {
-        if (unit.at_items != nullptr) end_items(*unit.at_items);
-        unit.at_items = &job;
-        table.gathering->begin(batch, now, job.timed_out);
-        job.cost = table.item_cost;
-        if (job.items_left > 0) return true;
-      } else {  // another job has ended it
-        end_of_batch(job);
-        return false;
-      }
-    }
-    run_item(job);
-    if (job.items_left > 0) return true;
-    unit.at_items = nullptr;
-    StepOutput output(*this, job, table.steps[0]);
-    table.gathering->end(now, output);
-    take_results(job, *table.gathering, output, oldest_of(batch));
-    end_of_batch(job);
-    return false;
-  }
-
-  void run_item(Job& job) {
-    const Unit& table = *job.unit->table;
-    if (job.items_left == 0) return;
-    std::uint32_t place = job.batch().items - job.items_left;
-    --job.items_left;
-    for (Port port = 0; port < table.ports; ++port) {
-      for (const Gathered* one = job.batch().first[port]; one != nullptr; one = one->next) {
-        if (place-- != 0) continue;
-        StepOutput output(*this, job, table.steps[0]);
-        table.gathering->item(*one, output);
-        take_results(job, *table.gathering, output, oldest_of(job.batch()));
-        return;
-      }
-    }
-  }
-
-  /// What a job has begun item by item is ended, so that another may begin.
-  void end_items(Job& job) {
-    const Unit& table = *job.unit->table;
-    while (job.items_left > 0) run_item(job);
-    StepOutput output(*this, job, table.steps[0]);
-    table.gathering->end(now, output);
-    take_results(job, *table.gathering, output, oldest_of(job.batch()));
-    job.unit->at_items = nullptr;
-  }
-
-  // -------------------------------------------------------------- operator by operator
-
-  /// The operator under way gets its row.
-  void run_operator(Job& job) {
-    UnitState& unit = *job.unit;
-    const Step& step = unit.table->steps[job.step];
-    const Port port = job.step == 0 ? job.port : step.port;
-    switch (step.kind) {
-      case StepKind::FILTER:
-        if (!step.filter(job.row)) {
-          give_inner(unit, job);
-          return;
-        }
-        break;
-      case StepKind::MAP:
-        if (!make_row(unit, job, step, step.map, port)) return;
-        break;
-      case StepKind::CONVERT:
-        if (step.by_port[port] != nullptr &&
-            !make_row(unit, job, step, step.by_port[port], port)) {
-          return;
-        }
-        break;
-      case StepKind::PASS:
-        break;
-      case StepKind::STATEFUL: {
-        StepOutput output(*this, job, step);
-        step.stateful->accept(port, job.row, now, job.row_late, output);
-        take_results(job, *step.stateful, output, timestamp_of(job.row));
-        give_inner(unit, job);
-        return;
-      }
-    }
-    if (job.step + 1 < unit.steps) ++unit.produced[job.step];
-    ++job.step;
-  }
-
-  bool make_row(UnitState& unit, Job& job, const Step& step, MapFunction map, Port port) {
-    InnerRow* const slot = static_cast<InnerRow*>(unit.inner.take());
-    if (slot == nullptr) {
-      no_room(step, port, job.row);
-      give_inner(unit, job);
-      return false;
-    }
-    map(job.row, slot->row());
-    const std::uint16_t place = job.step;
-    give_inner(unit, job);
-    job.inner = slot;
-    job.row = slot->row();
-    job.step = place;
-    return true;
-  }
-
-  /// The row of a job is used up.
-  void give_inner(UnitState& unit, Job& job) {
-    if (job.inner != nullptr) unit.inner.give(job.inner);
-    job.inner = nullptr;
-    job.row = nullptr;
-  }
-
-  /// Results of a stateful step. What a user's class gives a timestamp older than all it was given
-  /// may be older than the windows after it still wait for: then it is marked late here, as a
-  /// source's would be, so that what becomes of it depends on nothing but the order of arrival.
-  void take_results(Job& job, Operator& stateful, StepOutput& output, Microseconds oldest) {
-    UnitState& unit = *job.unit;
-    if (output.count != 0 && output.oldest < oldest && !job.row_late && stateful.own_timestamps() &&
-        unit.holds_windows_back() && unit.marks[job.step] != NONE) {
-      const Microseconds mark = watermarks.leaving(unit.marks[job.step]);
-      for (InnerRow* one = output.first; one != nullptr && mark != NO_TIME; one = one->next) {
-        one->late = timestamp_of(one->row()) < mark;
-      }
-    }
-    if (job.step + 1 < unit.steps) unit.produced[job.step] += output.count;
-    output.hand_over();
-  }
-
-  /// The next operator that a row of the job comes to; results of the train are passed on.
-  bool find_next(Job& job) {
-    UnitState& unit = *job.unit;
-    while (true) {
-      if (job.row == nullptr) {
-        InnerRow* const next = job.pending;
-        if (next == nullptr) return false;
-        job.pending = next->next;
-        job.inner = next;
-        job.row = next->row();
-        job.row_late = next->late;
-        job.step = next->step;
-      }
-      if (job.step < unit.steps) {
-        ++unit.consumed[job.step];
-        job.cost = unit.table->steps[job.step].cost;
-        return true;
-      }
-      pass_on(unit.table->exit, job.row, job.root, job.row_late);
-      give_inner(unit, job);
-    }
-  }
-
-  /// Operator by operator, without a function for the whole train.
-  WholeResult run_steps(UnitState& unit, Port port, const void* row, const void*& out) {
-    unsigned to = 0;
-    for (Index place = 0; place < unit.steps; ++place) {
-      const Step& step = unit.table->steps[place];
-      if (step.kind == StepKind::FILTER) {
-        if (!step.filter(row)) return {static_cast<std::uint16_t>(place + 1), false};
-        continue;
-      }
-      const Port by = place == 0 ? port : step.port;
-      MapFunction map = nullptr;
-      if (step.kind == StepKind::MAP) map = step.map;
-      if (step.kind == StepKind::CONVERT) map = step.by_port[by];
-      if (map == nullptr) continue;
-      map(row, unit.scratch[to]);
-      row = unit.scratch[to];
-      to = 1 - to;
-    }
-    out = row;
-    return {unit.steps, true};
-  }
-
   // -------------------------------------------------------------- timers and drops
 
   bool land_quietly(Job& job) {
@@ -957,11 +630,6 @@ class Kernel {
          root_number(root), 0, 0);
   }
 
-  void no_room(const Step& step, Port port, const void* row) {
-    ++counts.no_room;
-    drop_at_step(step, DropKind::SHED, Reason::NO_ROOM, 0, port, row);
-  }
-
   Index place_of(const Operator* stateful) const {
     for (std::uint32_t place = 0; place < program_.stateful.count; ++place) {
       if (stateful != nullptr && program_.stateful[place] == stateful) {
@@ -984,6 +652,7 @@ class Kernel {
   const Program& program_;
   Time& time_;
   Sinks& sinks_;
+  JobSteps<Kernel> steps_;
   UnitState* units_ = nullptr;
   Ingest* ingests_ = nullptr;
   std::int64_t* passed_ = nullptr;
@@ -991,9 +660,6 @@ class Kernel {
   bool has_windows_ = false;
   bool closes_windows_ = false;
 
-  template <class Any>
-  friend class Watermarks;
-  friend Time;
 };
 
 }  // namespace headway

@@ -47,6 +47,12 @@ bool set_key(NumberKey& key, const Maybe<T>& column) {
   return column.known;
 }
 
+/// The port itself, by its place among the ports' names.
+inline bool set_key(NumberKey& key, std::int64_t rank) {
+  key.number = rank;
+  return true;
+}
+
 template <std::size_t N, std::size_t M>
 bool set_key(TextKey<N>& key, const Maybe<Text<M>>& column) {
   key.text = text<N>(column.value.view());

@@ -129,8 +129,11 @@ class OtherNodes final : public Outside, public PeerHandler {
     if (place == NONE) return;
     ++sent;
     unsent_ = true;
+    // Where processor time is reserved all that is asked for there is the source.
+    const std::uint64_t number =
+        reserves() ? source_of(root) : static_cast<std::uint64_t>(root_number(root));
     for (std::size_t at = 0; at < transports_count_; ++at) {
-      transports_[at]->send_row(node_.sent[place].wire, row, static_cast<std::uint64_t>(root), late);
+      transports_[at]->send_row(node_.sent[place].wire, row, number, late);
     }
   }
 
@@ -184,7 +187,7 @@ class OtherNodes final : public Outside, public PeerHandler {
     const Route& route = routes_[wire];
     ++received;
     if (route.sender != NONE) {
-      time_->receive(route.source, row, static_cast<std::int64_t>(given.number), given.late);
+      time_->receive(route.source, row, own_root(given.number), given.late);
     } else if (!time_->is_ended(route.source)) {
       time_->take(route.source, row, time_->kernel.now);
     }
@@ -240,6 +243,14 @@ class OtherNodes final : public Outside, public PeerHandler {
   }
 
  private:
+  bool reserves() const { return node_.program->reservations != nullptr; }
+
+  /// The root of a tuple that comes with a number: that of its arrival at the sender, or its source.
+  std::int64_t own_root(std::uint64_t number) {
+    if (!reserves()) return root_number(static_cast<std::int64_t>(number));
+    return root_of(++time_->kernel.roots, number < NONE ? static_cast<Index>(number) : NONE);
+  }
+
   bool all_done() const {
     for (std::size_t at = 0; at < transports_count_; ++at) {
       if (!transports_[at]->all_done()) return false;

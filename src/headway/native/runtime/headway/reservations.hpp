@@ -9,10 +9,10 @@
 // - what is left of a budget when the next operator does not fit is not used,
 // - a job that comes while an overrun or less urgent one runs waits for that one's operator to end.
 //
-// C_SUMH stays reserved for good: it holds all tuples of the hard paths at their declared rates, so a
-// hard tuple is admitted as it is, with its declared work as its budget; one beyond the rates is
-// kept from hard trains at the entrance. A soft tuple reserves until it is done and its deadline has
-// passed, or is rejected.
+// C_SUMH stays reserved for good: it holds all tuples of the hard paths at their declared rates, so
+// a hard tuple is admitted as it is, with its declared work as its budget; one beyond the rates is
+// kept from hard trains at the entrance. A soft tuple reserves until it is done and its deadline
+// has passed, or is rejected.
 #pragma once
 
 #include "headway/overseer.hpp"

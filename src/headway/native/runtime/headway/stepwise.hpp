@@ -1,9 +1,9 @@
 // The meaning of a query, tuple by tuple: the run in which nothing takes time, and which can stop
 // after any tuple and go on elsewhere.
 //
-// Its owner brings the arrivals one by one, in order, and gets the results by its sinks. The program
-// is one whose operators are not charged, on one node. Between two arrivals the whole state can be
-// saved as bytes, and taken up by another process.
+// Its owner brings the arrivals one by one, in order, and gets the results by its sinks. The
+// program is one whose operators are not charged, on one node. Between two arrivals the whole state
+// can be saved as bytes, and taken up by another process.
 #pragma once
 
 #include "headway/kernel.hpp"
@@ -18,7 +18,8 @@ class Stepwise {
 
   Kernel<Stepwise> kernel;
 
-  Stepwise(const Program& program, Sinks& sinks) : kernel(program, *this, sinks), program_(program) {}
+  Stepwise(const Program& program, Sinks& sinks)
+      : kernel(program, *this, sinks), program_(program) {}
   Stepwise(const Stepwise&) = delete;
   Stepwise& operator=(const Stepwise&) = delete;
 
@@ -170,7 +171,7 @@ class Stepwise {
   }
 
   bool load_batch(UnitState& unit, StateReader& reader) {
-    kernel.give_batch(unit, unit.batch);
+    give_batch(unit, unit.batch);
     unit.batch = Batch{};
     unit.ports_filled = 0;
     unit.timer = 0;
@@ -226,8 +227,8 @@ class Stepwise {
       std::uint8_t what = 0;
       bool runs = false;
       if (!reader.get(event.time) || !reader.get(event.turn) || !reader.get(what)) return false;
-      if (!reader.get(call.place) || !reader.get(call.number) || !reader.get(call.root)) return false;
-      if (!read_flag(reader, runs)) return false;
+      if (!reader.get(call.place) || !reader.get(call.number)) return false;
+      if (!reader.get(call.root) || !read_flag(reader, runs)) return false;
       call.what = static_cast<CallKind>(what);
       if (!can_be(call)) return false;
       if (call.what == CallKind::EXPIRE) {

@@ -30,6 +30,46 @@ constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+#if defined(HEADWAY_GROWS)
+/// What containers grew into: it is given back as a whole when a program is unloaded.
+class GrownMemory {
+  struct Block {
+    Block* next;
+    Block* before;
+  };
+  static constexpr std::size_t HEADER = aligned(sizeof(Block));
+
+ public:
+  /// Zeroed; null when the machine has none left.
+  static void* take(std::size_t bytes) {
+    Block* const block = static_cast<Block*>(std::calloc(1, HEADER + bytes));
+    if (block == nullptr) return nullptr;
+    block->next = first_;
+    if (first_ != nullptr) first_->before = block;
+    first_ = block;
+    return reinterpret_cast<std::byte*>(block) + HEADER;
+  }
+
+  static void give(void* taken) {
+    Block* const block = reinterpret_cast<Block*>(static_cast<std::byte*>(taken) - HEADER);
+    (block->before == nullptr ? first_ : block->before->next) = block->next;
+    if (block->next != nullptr) block->next->before = block->before;
+    std::free(block);
+  }
+
+  static void give_all() {
+    while (first_ != nullptr) {
+      Block* const next = first_->next;
+      std::free(first_);
+      first_ = next;
+    }
+  }
+
+ private:
+  inline static Block* first_ = nullptr;
+};
+#endif
+
 /// A view of a table.
 template <class T>
 struct Span {
@@ -57,7 +97,7 @@ class Arena {
     const std::size_t whole = aligned(bytes);
     if (whole > left_) {
 #if defined(HEADWAY_GROWS)
-      return std::calloc(1, whole);
+      return GrownMemory::take(whole);
 #else
       return nullptr;
 #endif
@@ -131,10 +171,10 @@ class List {
   bool grow() {
 #if defined(HEADWAY_GROWS)
     const std::size_t wanted = capacity_ < 8 ? 16 : 2 * capacity_;
-    T* const larger = static_cast<T*>(std::malloc(wanted * sizeof(T)));
+    T* const larger = static_cast<T*>(GrownMemory::take(wanted * sizeof(T)));
     if (larger == nullptr) return false;
     if (count_ != 0) std::memcpy(static_cast<void*>(larger), items_, count_ * sizeof(T));
-    if (grown_) std::free(items_);
+    if (grown_) GrownMemory::give(items_);
     items_ = larger;
     capacity_ = wanted;
     grown_ = true;
@@ -152,7 +192,8 @@ class List {
 #endif
 };
 
-/// A queue in which the least item goes first. `T` has operator<.
+/// A queue in which the least item goes first. `T` has operator<. Each item stands before up to four
+/// others, so that a long queue is not deep, and the four lie side by side.
 template <class T>
 class Heap {
  public:
@@ -161,33 +202,28 @@ class Heap {
 
   bool push(const T& item) {
     if (!items_.push(item)) return false;
-    std::size_t place = items_.size() - 1;
-    while (place > 0) {
-      const std::size_t parent = (place - 1) / 2;
-      if (!(item < items_[parent])) break;
-      items_[place] = items_[parent];
-      place = parent;
-    }
-    items_[place] = item;
+    rise(items_.size() - 1, item);
     return true;
   }
 
   T pop() {
     const T least = items_[0];
     const T last = items_.pop();
-    const std::size_t count = items_.size();
-    if (count == 0) return least;
-    std::size_t place = 0;
-    while (true) {
-      std::size_t child = 2 * place + 1;
-      if (child >= count) break;
-      if (child + 1 < count && items_[child + 1] < items_[child]) ++child;
-      if (!(items_[child] < last)) break;
-      items_[place] = items_[child];
-      place = child;
-    }
-    items_[place] = last;
+    if (!items_.empty()) sink(0, last);
     return least;
+  }
+
+  /// Takes out the item at a place among all (`items`).
+  T take(std::size_t place) {
+    const T taken = items_[place];
+    const T last = items_.pop();
+    if (place == items_.size()) return taken;
+    if (last < taken) {
+      rise(place, last);
+    } else {
+      sink(place, last);
+    }
+    return taken;
   }
 
   const T& top() const { return items_[0]; }
@@ -199,6 +235,37 @@ class Heap {
   List<T>& items() { return items_; }
 
  private:
+  static constexpr std::size_t BEHIND = 4;
+
+  void rise(std::size_t place, const T item) {
+    T* const items = items_.begin();
+    while (place > 0) {
+      const std::size_t before = (place - 1) / BEHIND;
+      if (!(item < items[before])) break;
+      items[place] = items[before];
+      place = before;
+    }
+    items[place] = item;
+  }
+
+  void sink(std::size_t place, const T item) {
+    T* const items = items_.begin();
+    const std::size_t count = items_.size();
+    while (true) {
+      const std::size_t first = BEHIND * place + 1;
+      if (first >= count) break;
+      const std::size_t end = first + BEHIND < count ? first + BEHIND : count;
+      std::size_t least = first;
+      for (std::size_t other = first + 1; other < end; ++other) {
+        if (items[other] < items[least]) least = other;
+      }
+      if (!(items[least] < item)) break;
+      items[place] = items[least];
+      place = least;
+    }
+    items[place] = item;
+  }
+
   List<T> items_;
 };
 
@@ -246,7 +313,7 @@ class Slots {
   bool grow() {
 #if defined(HEADWAY_GROWS)
     constexpr std::size_t MORE = 256;
-    fresh_ = static_cast<std::byte*>(std::calloc(MORE, piece_));
+    fresh_ = static_cast<std::byte*>(GrownMemory::take(MORE * piece_));
     fresh_left_ = fresh_ == nullptr ? 0 : MORE;
     return fresh_ != nullptr;
 #else

@@ -292,8 +292,8 @@ struct LedgerTable {
   std::int64_t overhead;
 };
 
-/// A source that a hard path begins at: its declared rates, and the soft trains and outputs that may
-/// take what is beyond them. Without rates: not policed.
+/// A source that a hard path begins at: its declared rates, and the soft trains and outputs that
+/// may take what is beyond them. Without rates: not policed.
 struct PolicedSource {
   /// Its number among the sources of the whole plan; NONE: a stream of another node.
   Index origin;

@@ -5,14 +5,13 @@
 // goes first.
 //
 // A core runs the most urgent ready job operator by operator. While nothing else can happen before
-// an operator ends, time jumps there; otherwise its end is an event among the others, and after it a
-// more urgent job may go first. A train of stateless operators is run by one call, and a source
-// whose tuples all enter one such train has a lane into it: same results at the same times, with
-// less work for each tuple. Under a policy that reserves, every job is admitted and looked at before
-// each of its operators instead.
+// an operator ends, time jumps there; otherwise its end is an event among the others, and after it
+// a more urgent job may go first. Trains without state run as one (fast_path.hpp). Under a policy
+// that reserves, every job is admitted, and looked at before each of its operators.
 #pragma once
 
 #include "headway/bus_network.hpp"
+#include "headway/fast_path.hpp"
 #include "headway/reservations.hpp"
 
 namespace headway {
@@ -27,27 +26,6 @@ struct SourceArrival {
 };
 
 class VirtualTime {
-  struct Group {
-    const CoreGroup* table = nullptr;
-    Heap<Ready> ready;
-    /// Cores without a job; the last one is used next.
-    List<Index> free;
-    std::uint32_t cores = 0;
-    /// Cost of preemptions, paid before the next job.
-    Nanoseconds penalty = 0;
-    /// Whether it may have something to choose.
-    bool waits = false;
-  };
-
-  /// A source whose tuples all enter one stateless train on a single core, and nothing else.
-  struct Lane {
-    UnitState* unit = nullptr;
-    Group* group = nullptr;
-    Ingest* ingest = nullptr;
-    const Outlet* entrance = nullptr;
-    Port port = 0;
-  };
-
  public:
   static constexpr bool FREE_UNITS = true;
   static constexpr bool ITEM_BY_ITEM = false;
@@ -58,20 +36,16 @@ class VirtualTime {
       : kernel(program, *this, sinks),
         program_(program),
         network_(*this),
-        reservations_(kernel) {}
+        reservations_(kernel),
+        fast_(*this) {}
   VirtualTime(const VirtualTime&) = delete;
   VirtualTime& operator=(const VirtualTime&) = delete;
 
   /// The memory that `open` lays out.
   static constexpr std::size_t bytes(const Program& program) {
     std::size_t sum = Kernel<VirtualTime>::bytes(program) + BusNetwork<VirtualTime>::bytes(program);
-    sum += Heap<TimedCall>::bytes(program.most_events) + List<Index>::bytes(program.groups.count);
-    sum += aligned(program.groups.count * sizeof(Group));
-    sum += aligned(program.sources.count * sizeof(Lane));
-    for (std::uint32_t group = 0; group < program.groups.count; ++group) {
-      sum += List<Index>::bytes(program.groups[group].places.count);
-      sum += Heap<Ready>::bytes(most_jobs(program, group));
-    }
+    sum += Heap<TimedCall>::bytes(program.most_events) + CoreQueues::bytes(program);
+    sum += FastPath<VirtualTime>::bytes(program);
     if (program.reservations != nullptr) sum += Reservations<VirtualTime>::bytes(program);
     return sum;
   }
@@ -81,18 +55,7 @@ class VirtualTime {
     kernel.open(arena, true);
     network_.open(program_, arena);
     events_.open(arena, program_.most_events);
-    waiting_.open(arena, program_.groups.count);
-    groups_ = static_cast<Group*>(arena.take(program_.groups.count * sizeof(Group)));
-    for (std::uint32_t place = 0; place < program_.groups.count; ++place) {
-      Group* const group = new (groups_ + place) Group();
-      group->table = &program_.groups[place];
-      group->cores = group->table->places.count;
-      group->free.open(arena, group->cores);
-      for (std::uint32_t core = 0; core < group->cores; ++core) {
-        group->free.push(static_cast<Index>(core));
-      }
-      group->ready.open(arena, most_jobs(program_, place));
-    }
+    queues_.open(program_, arena);
     if (program_.reservations != nullptr) {
       reservations_.open(arena);
       overseer_ = &reservations_;
@@ -101,10 +64,7 @@ class VirtualTime {
         if (!unit.free) unit.whole = false;
       }
     }
-    lanes_ = static_cast<Lane*>(arena.take(program_.sources.count * sizeof(Lane)));
-    for (std::uint32_t source = 0; source < program_.sources.count; ++source) {
-      new (lanes_ + source) Lane(lane_of(static_cast<Index>(source)));
-    }
+    fast_.open(program_, arena, queues_, overseer_ == nullptr);
   }
 
   /// Takes in all arrivals, in order of time, and runs until nothing is left to do. `Arrivals`
@@ -128,14 +88,14 @@ class VirtualTime {
   bool queue(Job& job) {
     if (overseer_ != nullptr && !overseer_->admit(job)) return false;
     kernel.number_job(job);
-    Group& group = group_of(job);
+    CoreQueue& group = queues_.of(job);
     if (!group.ready.push(Ready::of(job))) {
       ++kernel.counts.no_room;
       kernel.drop_job(job, DropKind::SHED, Reason::NO_ROOM);
       if (overseer_ != nullptr) overseer_->ended(job.path);
       return false;
     }
-    if (!group.free.empty()) wait(group);
+    if (!group.free.empty()) queues_.wait(group);
     return true;
   }
 
@@ -147,7 +107,8 @@ class VirtualTime {
       return;
     }
     if (stream.holds_windows_back) {
-      kernel.take_off(kernel.watermarks.messages(outlet.stream), timestamp_of(row), message->flight);
+      Flights& flights = kernel.watermarks.messages(outlet.stream);
+      kernel.take_off(flights, timestamp_of(row), message->flight);
     }
     if (kernel.traced()) {
       const char* const node = program_.nodes[outlet.node].name;
@@ -189,23 +150,13 @@ class VirtualTime {
   void message_lost(Message& message) { drop_message(message.stream, message.row()); }
 
  private:
-  static constexpr std::size_t most_jobs(const Program& program, std::uint32_t group) {
-    std::size_t sum = 0;
-    for (const Unit& unit : program.units) {
-      if (unit.group == group) sum += unit.most_jobs;
-    }
-    return sum;
-  }
-
-  Group& group_of(const Job& job) { return groups_[job.unit->table->group]; }
-
   void drop_message(Index stream, const void* row) {
     ++kernel.counts.no_room;
     for (std::uint32_t source = 0; source < program_.sources.count; ++source) {
-      if (program_.outlets[program_.sources[source].outlet].stream == stream) {
-        kernel.drop_at_source(static_cast<Index>(source), DropKind::SHED, Reason::NO_ROOM, 0, row, {});
-        return;
-      }
+      if (program_.outlets[program_.sources[source].outlet].stream != stream) continue;
+      const Index place = static_cast<Index>(source);
+      kernel.drop_at_source(place, DropKind::SHED, Reason::NO_ROOM, 0, row, {});
+      return;
     }
     for (const Unit& unit : program_.units) {
       if (program_.outlets[unit.exit].stream != stream) continue;
@@ -227,9 +178,9 @@ class VirtualTime {
     while (true) {
       Nanoseconds time = next_arrival_;
       if (!events_.empty() && events_.top().time < time) time = events_.top().time;
-      if (!waiting_.empty() && time > kernel.now) {
-        Group& group = groups_[waiting_[0]];
-        wait_no_more(group);
+      if (queues_.any_waits() && time > kernel.now) {
+        CoreQueue& group = queues_.first_waiting();
+        queues_.wait_no_more(group);
         choose(group);
         continue;
       }
@@ -244,12 +195,9 @@ class VirtualTime {
         ++kernel.counts.arrived;
         // Taken first, so that whoever handles this arrival knows when the next one comes.
         take_next(arrivals);
-        const Lane& lane = lanes_[arrival.source];
         if (arrival.malformed) {
           kernel.reject(arrival.source, arrival.row);
-        } else if (lane.unit != nullptr) {
-          arrive(lane, arrival.row);
-        } else {
+        } else if (!fast_.arrive(arrival.source, arrival.row)) {
           kernel.arrive(arrival.source, arrival.row);
         }
       }
@@ -260,14 +208,14 @@ class VirtualTime {
   void run_call(const Call& call) {
     switch (call.what) {
       case CallKind::OPERATOR_ENDS:
-        operator_ends(groups_[call.place], call.core, *static_cast<Job*>(call.argument));
+        operator_ends(queues_[call.place], call.core, *static_cast<Job*>(call.argument));
         break;
       case CallKind::COURSE_ENDS:
-        course_ends(groups_[call.place], call.core, *static_cast<Job*>(call.argument));
+        fast_.operator_ends(queues_[call.place], call.core, *static_cast<Job*>(call.argument));
         break;
       case CallKind::CONTINUE:
       case CallKind::CONTINUE_COURSE:
-        go_on(groups_[call.place], call.core, *static_cast<Job*>(call.argument));
+        go_on(queues_[call.place], call.core, *static_cast<Job*>(call.argument));
         break;
       case CallKind::FRAME_SENT:
       case CallKind::PASS_ON:
@@ -286,47 +234,38 @@ class VirtualTime {
   }
 
   /// Whether nothing else happens before `end`, nor at it but arrivals.
-  bool quiet(const Group& group, Nanoseconds end) const {
-    if (end > next_arrival_ || !waiting_.empty() || group.cores > 1) return false;
+  bool quiet(const CoreQueue& group, Nanoseconds end) const {
+    if (end > next_arrival_ || queues_.any_waits() || group.cores > 1) return false;
     return events_.empty() || events_.top().time > end;
   }
 
-  void call_job(Nanoseconds time, Order order, CallKind what, const Group& group, Index core,
+  /// The last instant of which nothing but arrivals is known.
+  Nanoseconds undisturbed_until() const {
+    if (!events_.empty() && events_.top().time <= next_arrival_) return events_.top().time - 1;
+    return next_arrival_;
+  }
+  Nanoseconds next_arrival() const { return next_arrival_; }
+
+  void call_job(Nanoseconds time, Order order, CallKind what, CoreQueue& group, Index core,
                 Job& job) {
-    const Index place = static_cast<Index>(&group - groups_);
-    if (at(time, order, {what, place, core, 0, 0, &job})) return;
+    if (at(time, order, {what, queues_.place_of(group), core, 0, 0, &job})) return;
     // No room for its end among the events: the job is lost, its core free.
     ++kernel.counts.no_room;
-    leave(groups_[place], core);
+    queues_.leave(group, core);
     if (overseer_ != nullptr) overseer_->ended(job.path);
     kernel.forget_job(job);
   }
 
   // -------------------------------------------------------------- choosing
 
-  void wait(Group& group) {
-    if (group.waits) return;
-    group.waits = true;
-    waiting_.push(static_cast<Index>(&group - groups_));
-  }
-
-  void wait_no_more(Group& group) {
-    if (!group.waits) return;
-    group.waits = false;
-    const Index place = static_cast<Index>(&group - groups_);
-    std::size_t where = 0;
-    while (waiting_[where] != place) ++where;
-    waiting_.erase(where);
-  }
-
   /// Gives free cores the most urgent jobs, and runs them as far as nothing can happen.
-  void choose(Group& group) {
+  void choose(CoreQueue& group) {
     while (!group.ready.empty() && !group.free.empty()) {
       if (more_now()) {
-        wait(group);
+        queues_.wait(group);
         return;
       }
-      wait_no_more(group);
+      queues_.wait_no_more(group);
       Job& job = *group.ready.pop().job;
       ++kernel.counts.decisions;
       const Nanoseconds start = kernel.now + group.table->decision_cost + group.penalty;
@@ -337,18 +276,15 @@ class VirtualTime {
       } else if (job.begun) {
         const Index core = group.free.pop();
         note_instant(EventKind::RESUME, group, core, job);
-        follow(group, core, job, start);
-      } else if (quiet(group, start + unit.table->cost)) {
-        run_at_once(group, job, start);
+        fast_.follow(group, core, job, start);
       } else {
-        begin_course(job);
-        follow(group, group.free.pop(), job, start);
+        fast_.run(group, job, start);
       }
     }
   }
 
   /// Whether another job is to go before the next operator of one that has begun.
-  bool outranked(Group& group, Job& job) {
+  bool outranked(CoreQueue& group, Job& job) {
     if (!program_.preemptive) return false;
     if (overseer_ != nullptr) {
       const std::int64_t key = key_now(group, job);
@@ -360,7 +296,7 @@ class VirtualTime {
   // -------------------------------------------------------------- operator by operator
 
   /// Gives a job a free core: it begins, or goes on.
-  void run_job(Group& group, Job& job, Nanoseconds start) {
+  void run_job(CoreQueue& group, Job& job, Nanoseconds start) {
     const Index core = group.free.pop();
     if (job.begun) {
       const EventKind kind = overseer_ == nullptr ? EventKind::RESUME : overseer_->resumed(job);
@@ -372,14 +308,14 @@ class VirtualTime {
   }
 
   /// Runs the job's operators one by one while nothing can happen before their end.
-  void step(Group& group, Index core, Job& job, Nanoseconds start) {
+  void step(CoreQueue& group, Index core, Job& job, Nanoseconds start) {
     if (overseer_ != nullptr) {
       const std::int64_t key = key_now(group, job);
       if (key != job.key) {
         job.key = key;
         if (!group.ready.empty() && group.ready.top().key < key) {
           group.ready.push(Ready::of(job));
-          leave(group, core);
+          queues_.leave(group, core);
           return;
         }
         if (overseer_->overrun(job)) note_instant(EventKind::REPLENISH, group, core, job);
@@ -409,7 +345,7 @@ class VirtualTime {
   }
 
   /// An operator has ended at an instant at which other things happen too: go on after them.
-  void operator_ends(Group& group, Index core, Job& job) {
+  void operator_ends(CoreQueue& group, Index core, Job& job) {
     if (step_on(job)) {
       go_on_after_others(CallKind::CONTINUE, group, core, job);
     } else {
@@ -427,7 +363,7 @@ class VirtualTime {
     return more;
   }
 
-  void go_on_after_others(CallKind what, Group& group, Index core, Job& job) {
+  void go_on_after_others(CallKind what, CoreQueue& group, Index core, Job& job) {
     if (more_now()) {
       call_job(kernel.now, Order::DECISION, what, group, core, job);
     } else {
@@ -435,34 +371,28 @@ class VirtualTime {
     }
   }
 
-  void go_on(Group& group, Index core, Job& job) {
+  void go_on(CoreQueue& group, Index core, Job& job) {
     if (outranked(group, job)) {
       preempt(group, core, job);
     } else if (job.unit->whole) {
-      follow(group, core, job, kernel.now);
+      fast_.follow(group, core, job, kernel.now);
     } else {
       step(group, core, job, kernel.now);
     }
   }
 
   /// A job gives way, for the cost of a preemption.
-  void preempt(Group& group, Index core, Job& job) {
+  void preempt(CoreQueue& group, Index core, Job& job) {
     if (overseer_ != nullptr) job.key = key_now(group, job);
     ++kernel.counts.preemptions;
     note_instant(EventKind::PREEMPT, group, core, job);
     group.penalty += group.table->preemption_cost;
     group.ready.push(Ready::of(job));
-    leave(group, core);
+    queues_.leave(group, core);
   }
 
-  /// A core is free.
-  void leave(Group& group, Index core) {
-    group.free.push(core);
-    wait(group);
-  }
-
-  void end_job(Group& group, Index core, Job& job) {
-    leave(group, core);
+  void end_job(CoreQueue& group, Index core, Job& job) {
+    queues_.leave(group, core);
     if (overseer_ == nullptr) {
       kernel.end(job);
       return;
@@ -473,7 +403,7 @@ class VirtualTime {
   }
 
   /// The key of a job before its next operator, under an overseer.
-  std::int64_t key_now(Group& group, Job& job) {
+  std::int64_t key_now(CoreQueue& group, Job& job) {
     const bool others = !group.ready.empty() && !overseer_->overrun(group.ready.top().key);
     bool overran = false;
     const std::int64_t key = overseer_->key_now(job, others, overran);
@@ -481,159 +411,34 @@ class VirtualTime {
     return key;
   }
 
-  // -------------------------------------------------------------- whole trains
-
-  Lane lane_of(Index source) {
-    Lane lane;
-    const Outlet& entrance = program_.outlets[program_.sources[source].outlet];
-    if (entrance.entries.count != 1 || !entrance.outputs.empty() || entrance.sent) return lane;
-    Ingest& ingest = kernel.ingest(source);
-    if (ingest.sheds || kernel.has_windows() || overseer_ != nullptr) return lane;
-    UnitState& unit = kernel.unit(entrance.entries[0].unit);
-    Group& group = groups_[unit.table->group];
-    if (!unit.whole || unit.free || group.cores > 1) return lane;
-    lane.unit = &unit;
-    lane.group = &group;
-    lane.ingest = &ingest;
-    lane.entrance = &entrance;
-    lane.port = entrance.entries[0].port;
-    return lane;
-  }
-
-  /// From a source into its only train: run at once if the node is idle and stays undisturbed, else
-  /// queue.
-  void arrive(const Lane& lane, const void* row) {
-    UnitState& unit = *lane.unit;
-    Group& group = *lane.group;
-    Ingest& ingest = *lane.ingest;
-    if (ingest.watched) ingest.watch.arrived(kernel.now);
-    const Index source = static_cast<Index>(&lane - lanes_);
-    const std::int64_t root = root_of(++kernel.roots, source);
-    ++kernel.passed_[lane.entrance - program_.outlets.items];
-    const bool late = ingest.mark(timestamp_of(row));
-    const Nanoseconds start = kernel.now + group.table->decision_cost;
-    if (!group.ready.empty() || group.free.empty() || group.penalty != 0 ||
-        !quiet(group, start + unit.table->cost)) {
-      kernel.release_fresh(unit, lane.port, row, lane.entrance->row_bytes, root, late);
-      return;
-    }
-    ++kernel.counts.decisions;
-    const void* out = nullptr;
-    const WholeResult result = kernel.run_whole(unit, lane.port, row, out);
-    ++unit.ran[result.ran];
-    const Nanoseconds end = start + unit.spent[result.ran];
-    kernel.now = end;
-    if (kernel.traced()) {
-      note_run(group, group.free[0], unit, kernel.next_number(), start, end, 0, result.ran);
-    }
-    if (result.passed) kernel.pass_on(unit.table->exit, out, root, late);
-  }
-
-  /// Nothing can happen before its end.
-  void run_at_once(Group& group, Job& job, Nanoseconds start) {
-    UnitState& unit = *job.unit;
-    const void* out = nullptr;
-    const WholeResult result = kernel.run_whole(unit, job.port, job.row, out);
-    ++unit.ran[result.ran];
-    const Nanoseconds end = start + unit.spent[result.ran];
-    kernel.now = end;
-    note_run(group, group.free[0], job, start, end, 0, result.ran);
-    if (result.passed) kernel.pass_on(unit.table->exit, out, job.root, job.late);
-    kernel.end(job);
-  }
-
-  /// Nobody sees the result of a train before its end, so the train has run when its job begins;
-  /// the result takes the place of the tuple.
-  void begin_course(Job& job) {
-    UnitState& unit = *job.unit;
-    const void* out = nullptr;
-    const WholeResult result = kernel.run_whole(unit, job.port, job.row, out);
-    job.begun = true;
-    job.inner = job.pending = nullptr;
-    job.ran = result.ran;
-    job.done = 0;
-    job.passed = result.passed;
-    if (result.passed && out != job.row) {
-      std::memcpy(job.own_row(), out, program_.outlets[unit.table->exit].row_bytes);
-    }
-  }
-
-  /// Runs as many operators of a train at once as end before anything can happen, and the one that
-  /// is under way then.
-  void follow(Group& group, Index core, Job& job, Nanoseconds start) {
-    const Nanoseconds* const spent = job.unit->spent;
-    const std::uint16_t first = job.done;
-    std::uint16_t done = first;
-    const Nanoseconds begin = start - spent[first];
-    if (waiting_.empty() && group.cores == 1) {
-      Nanoseconds undisturbed = next_arrival_;
-      if (!events_.empty() && events_.top().time <= undisturbed) {
-        undisturbed = events_.top().time - 1;
-      }
-      while (done < job.ran && spent[done + 1] <= undisturbed - begin) ++done;
-    }
-    const bool under_way =
-        done < job.ran && (done == first || begin + spent[done] != next_arrival_);
-    job.done = static_cast<std::uint16_t>(done + (under_way ? 1 : 0));
-    const Nanoseconds end = begin + spent[job.done];
-    if (job.done > first) note_run(group, core, job, start, end, first, job.done - first);
-    if (under_way) {
-      call_job(end, Order::FINISH, CallKind::COURSE_ENDS, group, core, job);
-      return;
-    }
-    kernel.now = end;
-    if (done < job.ran) {
-      call_job(end, Order::DECISION, CallKind::CONTINUE_COURSE, group, core, job);
-    } else {
-      end_course(group, core, job);
-    }
-  }
-
-  /// An operator has ended at an instant at which other things happen too.
-  void course_ends(Group& group, Index core, Job& job) {
-    if (job.done == job.ran) {
-      end_course(group, core, job);
-    } else {
-      go_on_after_others(CallKind::CONTINUE_COURSE, group, core, job);
-    }
-  }
-
-  void end_course(Group& group, Index core, Job& job) {
-    UnitState& unit = *job.unit;
-    ++unit.ran[job.ran];
-    if (job.passed) kernel.pass_on(unit.table->exit, job.own_row(), job.root, job.late);
-    leave(group, core);
-    kernel.end(job);
-  }
-
   // -------------------------------------------------------------- trace
 
-  void note_run(const Group& group, Index core, const UnitState& unit, std::int64_t number,
+  void note_run(const CoreQueue& group, Index core, const UnitState& unit, std::int64_t number,
                 Nanoseconds start, Nanoseconds end, std::int32_t first, std::int32_t ran) {
     kernel.note(EventKind::RUN, start, end, program_.nodes[unit.table->node].name,
                 group.table->places[core], unit.table->name, number, first, ran);
   }
 
-  void note_run(const Group& group, Index core, const Job& job, Nanoseconds start, Nanoseconds end,
-                std::int32_t first, std::int32_t ran) {
+  void note_run(const CoreQueue& group, Index core, const Job& job, Nanoseconds start,
+                Nanoseconds end, std::int32_t first, std::int32_t ran) {
     if (kernel.traced()) note_run(group, core, *job.unit, job.number(), start, end, first, ran);
   }
 
-  void note_instant(EventKind kind, const Group& group, Index core, const Job& job) {
+  void note_instant(EventKind kind, const CoreQueue& group, Index core, const Job& job) {
     if (!kernel.traced()) return;
     const UnitState& unit = *job.unit;
     kernel.note(kind, kernel.now, kernel.now, program_.nodes[unit.table->node].name,
                 group.table->places[core], unit.table->name, job.number(), 0, 0);
   }
 
+  friend class FastPath<VirtualTime>;
+
   const Program& program_;
   BusNetwork<VirtualTime> network_;
   Reservations<VirtualTime> reservations_;
   Heap<TimedCall> events_;
-  Group* groups_ = nullptr;
-  /// Groups that may have something to choose, in the order in which they came to it.
-  List<Index> waiting_;
-  Lane* lanes_ = nullptr;
+  CoreQueues queues_;
+  FastPath<VirtualTime> fast_;
   Overseer* overseer_ = nullptr;
   SourceArrival arrival_{};
   Nanoseconds next_arrival_ = NEVER;

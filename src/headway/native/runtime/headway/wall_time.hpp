@@ -145,7 +145,7 @@ class WallTime {
   // ---------------------------------------------------------------- the run
 
   /// Replays the arrivals, and returns when all sources have ended and nothing is left to do.
-  void run(ArrivalSource& arrivals) {
+  [[gnu::noinline]] void run(ArrivalSource& arrivals) {
     arrivals_ = &arrivals;
     next_arrival();
     while (true) {
@@ -373,12 +373,10 @@ class WallTime {
     const Ready least = ready_.pop();
     Job* const begun = least.job->unit->at_items;
     if (begun == nullptr || begun == least.job) return *least.job;
-    // The least takes the other's place among the waiting, and from there the first one.
-    List<Ready>& waiting = ready_.items();
     std::size_t place = 0;
-    while (waiting[place].job != begun) ++place;
-    for (; place > 0; place = (place - 1) / 2) waiting[place] = waiting[(place - 1) / 2];
-    waiting[0] = least;
+    while (ready_.items()[place].job != begun) ++place;
+    ready_.take(place);
+    ready_.push(least);
     begun->key = least.key;
     return *begun;
   }
