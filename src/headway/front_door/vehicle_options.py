@@ -23,6 +23,7 @@ class OptionWords:
     speed: str
     wall: str
     zero_cost: str
+    batching: str
     partitioned: str
     virtual_again: str
     native: str
@@ -33,6 +34,7 @@ IN_PYTHON = OptionWords(
     speed="speed",
     wall="clock='wall'",
     zero_cost="zero_cost",
+    batching="batching",
     partitioned="cores='partitioned'",
     virtual_again="leave out clock=",
     native="engine='native'",
@@ -48,6 +50,7 @@ class VehicleOptions:
     clock: Literal["virtual", "wall"] | WallClock
     speed: float | None
     partitioned: bool
+    batching: bool
     zero_cost: bool
     trace: bool
     native: bool = False
@@ -73,6 +76,7 @@ class VehicleOptions:
             raise InputError(f"{words.speed} must be more than nothing", got=f"{self.speed}")
         given = {
             words.zero_cost: self.zero_cost,
+            words.batching: self.batching,
             words.partitioned: self.partitioned,
         }
         for option, used in given.items():
@@ -83,6 +87,8 @@ class VehicleOptions:
                 f"{words.native} runs in virtual time; {words.virtual_again}",
                 want="in real time compiled nodes run by themselves: headway build --target native",
             )
+        if self.native and self.batching:
+            raise InputError(f"{words.batching} is not for {words.native}", want="leave it out")
 
     @property
     def virtual(self) -> bool:
@@ -111,6 +117,7 @@ class VehicleOptions:
                 policy=self.policy,
                 charged=prepared.charged,
                 partitioned=self.partitioned,
+                batching=self.batching,
                 keep_trace=self.trace,
                 on_output=on_output,
             )

@@ -1,4 +1,6 @@
-"""Independent random trains on one node, and tuples for them: what the study of cores runs."""
+"""Independent random trains on one node, and tuples for them: what the studies of cores and of
+batches run.
+"""
 
 from __future__ import annotations
 
