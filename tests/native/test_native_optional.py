@@ -3,8 +3,10 @@ piece by piece as in the Python engine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -14,19 +16,24 @@ from tests.engine.reserving.small import MS, instants
 from tests.exploring import examples
 from tests.native.needed import needs_compiler, needs_sanitizers
 from tests.native.same_runs import seen
+from tests.native.test_native_own_fusion import CPP as HALFWAY
+from tests.native.test_native_own_fusion import Halfway
+from tests.native.trace_runs import Case, first_difference, native_lines, python_lines
 
 from headway.compiler import compile_query
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.results import RunResult, summary_data
 from headway.engine.trace import EventKind
-from headway.errors import HeadwayError, QueryError
+from headway.errors import QueryError
 from headway.files import parse_query
 from headway.model.plan import Plan
+from headway.model.user_operator import Row
 from headway.model.vehicle import Node, Vehicle
 from headway.native.cpp_program import write_program
 from headway.native.native_engine import NativeEngine
 from headway.native.program_layout import vehicle_layout
+from headway.native.refusals import query_problems
 from headway.native.toolchain import Mode
 
 USER = """
@@ -75,16 +82,19 @@ SOURCES = ("radar", "lidar", "v2v", "left", "right")
 pytestmark = needs_compiler
 
 
-def plan_of(text: str = QUERY, cores: int = 1) -> Plan:
+def plan_of(text: str = QUERY, *, cores: int = 1, costs: bool = True) -> Plan:
+    """``costs``: decisions and preemptions take time."""
     query = parse_query(text).query
     sensors = tuple((source.name, "ecu") for source in query.sources)
-    node = Node(name="ecu", cores=cores, decision_cost=7_000, preemption_cost=11_000)
+    node = Node(name="ecu", cores=cores)
+    if costs:
+        node = replace(node, decision_cost=7_000, preemption_cost=11_000)
     return compile_query(query, Vehicle(name="one", nodes=(node,), sensors=sensors))
 
 
 @cache
-def engine(policy: str, cores: int, mode: Mode = Mode.DEBUG) -> NativeEngine:
-    return NativeEngine(plan=plan_of(cores=cores), policy=policy, mode=mode)
+def engine(policy: str, cores: int) -> NativeEngine:
+    return NativeEngine(plan=plan_of(cores=cores), policy=policy, mode=Mode.DEBUG)
 
 
 def both(native: NativeEngine, arrivals: list[Arrival]) -> RunResult:
@@ -118,10 +128,10 @@ ARRIVALS = st.lists(
 )
 
 
-@pytest.mark.parametrize(
-    ("policy", "cores"),
-    [("s-edf", 1), ("s-edf", 2), ("fifo+", 1), ("rop-edf-1", 1), ("rop-edf-2", 1)],
-)
+RUNS = (("s-edf", 1), ("s-edf", 2), ("fifo+", 1), ("rop-edf-1", 1), ("rop-edf-2", 1))
+
+
+@pytest.mark.parametrize(("policy", "cores"), RUNS)
 @examples(40)
 @given(drawn=ARRIVALS)
 def test_the_same_rows_precision_and_trace(
@@ -148,12 +158,146 @@ def busy_arrivals() -> list[Arrival]:
     return sorted(found, key=lambda one: one.time)
 
 
-@needs_sanitizers
-@pytest.mark.parametrize("cores", [1, 2])
-def test_the_same_under_sanitizers(cores: int) -> None:
-    result = both(engine("s-edf", cores, Mode.DEBUG), busy_arrivals())
+def test_everything_happens_in_a_busy_run() -> None:
+    result = both(engine("s-edf", 1), busy_arrivals())
     shares = precision(result)
     assert shares["also"] is None
-    assert all(0 < shares[name] < 1 for name in ("best", "last", "joined")), shares
+    for name in ("best", "last", "joined"):
+        share = shares[name]
+        assert share is not None
+        assert 0 < share < 1, name
     assert shares["better"] == shares["best"]
     assert instants(result, EventKind.CUT)
+
+
+@needs_sanitizers
+def test_the_same_under_sanitizers(tmp_path: Path) -> None:
+    cases = [
+        Case(plan=plan_of(cores=cores), arrivals=busy_arrivals(), policy=policy)
+        for policy, cores in RUNS
+    ]
+    for case, native in zip(cases, native_lines(cases, tmp_path, mode=Mode.SANITIZED), strict=True):
+        python = python_lines(case)
+        assert python == native, first_difference(python, native)
+
+
+# ---------------------------------------------------------------- worked out by hand
+
+ALONE = f"""query: alone
+schemas:
+  A: {{v: double}}
+sources:
+  radar: {{schema: A, rate: 1 per 40 ms}}
+  v2v: {{schema: A, rate: 1 per 40 ms}}
+operators:
+  guess:{ONE}    inputs: {{input: radar}}
+    cost: 2 ms
+    parameters: {{steps: 9}}
+    optional: {{time: 7 ms, piece: 1 ms}}
+  other: {{map: {{v: v}}, from: v2v, cost: 1 ms}}
+outputs:
+  best: {{from: guess, deadline: 8 ms}}
+  also: {{from: other, deadline: 30 ms}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "at", "pieces"),
+    [(None, 8, 6), (7.5, 8, 6), (3.5, 4, 2), (3.0, 3, 1), (1.0, 2, 0)],
+    ids=["at the deadline", "under way", "when something comes", "at a border", "left out"],
+)
+def test_when_it_is_cut(other: float | None, at: int, pieces: int) -> None:
+    native = NativeEngine(plan=plan_of(ALONE, costs=False), mode=Mode.DEBUG)
+    given = [came(0, "radar"), *([] if other is None else [came(other, "v2v")])]
+    result = both(native, given)
+    (record,) = [one for name, one in result.outputs.items() if name == "best"]
+    assert record.completed == [at * MS]
+    assert record.rows == [(0, 1.0 - 0.5**pieces)]
+    assert instants(result, EventKind.CUT) == [at]
+    assert precision(result)["best"] == pytest.approx(pieces / 7)
+
+
+def test_without_costs_there_is_no_optional_part() -> None:
+    native = NativeEngine(plan=plan_of(ALONE), mode=Mode.DEBUG, charged=False)
+    result = both(native, [came(0, "radar")])
+    assert result.outputs["best"].rows == [(0, 0.0)]
+    assert all("precision" not in one for one in summary_data(result.summary())["outputs"])
+
+
+# ---------------------------------------------------------------- a fusion
+
+FUSED = """query: fused
+schemas:
+  Seen: {id: bigint, x: double}
+  Out: {id: bigint, x: double, weight: double}
+sources:
+  a: {schema: Seen, rate: 1 per 10 ms}
+  b: {schema: Seen, rate: 1 per 10 ms}
+operators:
+  halfway:
+    fusion: "tests.native.test_native_optional:RefinedHalfway"
+    native: "halfway.hpp:mine::Halfway"
+    inputs: {first: a, second: b}
+    schema: Out
+    object: id
+    front: 5 ms
+    rear: 90 ms
+    timeout: 3 ms
+    most_outputs: 2
+    cost: 1 ms
+    parameters: {weight: 0.3}
+    optional: {time: 3 ms, piece: 1 ms}
+outputs:
+  estimate: {from: halfway, deadline: 10 ms}
+"""
+REFINES = """
+  bool refine_piece(headway::WaitingRows<Out> results, std::uint32_t piece) override {
+    for (Out& out : results) out.weight.value += 1.0 + piece;
+    return true;
+  }
+"""
+
+
+class RefinedHalfway(Halfway):
+    """Adds the number of each piece to the weight."""
+
+    def refine(self, rows: Sequence[Row], now: int) -> Iterator[Sequence[Row]]:
+        for piece in count(1):
+            rows = [(at, key, x, weight + float(piece)) for at, key, x, weight in rows]
+            yield rows
+
+
+def test_a_fusion_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "halfway.hpp").write_text(HALFWAY.replace(" protected:\n", f" protected:{REFINES}"))
+    monkeypatch.chdir(tmp_path)
+    native = NativeEngine(plan=plan_of(FUSED), mode=Mode.DEBUG)
+    given = [
+        Arrival(time * MS, "ab"[time % 2], (time * 1000, time % 3, float(time)))
+        for time in range(0, 200, 7)
+    ]
+    result = both(native, given)
+    assert {row[3] for row in result.outputs["estimate"].rows} == {0.3 + 1.0 + 2.0 + 3.0}
+
+
+# ---------------------------------------------------------------- what cannot be
+
+
+def test_a_class_without_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rough.hpp").write_text("class Rough {};")
+    (tmp_path / "halfway.hpp").write_text(HALFWAY)
+    monkeypatch.chdir(tmp_path)
+    for text, old, new, name in (
+        (ALONE, "tests/native/anytime_users.hpp:anytime_users::Anytime", "rough.hpp:Rough", "Rough"),
+        (FUSED, "mine::", "mine::", "mine::Halfway"),
+    ):
+        layout = vehicle_layout(plan_of(text.replace(old, new)))
+        with pytest.raises(QueryError, match=rf"{name} has no optional part; override refine_piece"):
+            write_program(layout)
+
+
+def test_fusions_that_come_with_headway_have_none() -> None:
+    fusion = replace(next(iter(parse_query(FUSED).query.operators)), native=None)
+    own = replace(fusion, implementation="headway.fusion.own_vehicle:OwnVehicleFusion")
+    (problem,) = query_problems([], [own])
+    assert "OwnVehicleFusion has no optional part" in str(problem)
+    assert problem.at == "operators.halfway.optional"
