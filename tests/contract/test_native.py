@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.contract.cases import SOURCES, random_queries
@@ -27,7 +28,13 @@ from headway.compiler import compile_query
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.stepwise import StepResult, Stepwise
 from headway.files import load_query
+from headway.model.expression_tree import Literal, Node
+from headway.model.quantities import MILLISECOND
 from headway.model.query import Query
+from headway.model.schema import DataType
+from headway.native import cpp_operators, cpp_windows
+from headway.native.cpp_row_functions import CppFunctionText, filter_function
+from headway.native.cpp_types import RowStruct
 from headway.native.native_stepwise import NativeStepwise
 
 pytestmark = needs_compiler
@@ -98,7 +105,36 @@ def test_a_run_can_be_cut_anywhere() -> None:
     assert repr(dropped) == repr(whole.take_dropped())
 
 
-@pytest.mark.parametrize(("seed", "kinds"), [(11, NATIVE), (12, ALL), (13, ALL), (21, ALL)])
+@pytest.mark.parametrize(
+    ("seed", "kinds"), [(11, NATIVE), *((seed, ALL) for seed in (12, 13, 21, 22, 41, 42))]
+)
 def test_random_queries(seed: int, kinds: tuple[str, ...]) -> None:
     query = without_refused(random_queries(seed, 8, kinds))
     check(query, recorded(query, seed))
+
+
+# ---------------------------------------------------------------- a wrong generator is caught
+
+
+def wrong(monkeypatch: pytest.MonkeyPatch, case: str, module: object, name: str, by: Any) -> bool:
+    """Whether a case shows that part of the generator is replaced."""
+    monkeypatch.setattr(module, name, by)
+    query = cases_query([case], SOURCES["plain"])
+    plan = compile_query(query)
+    return any(differences(expected, got) for _, expected, got in both(plan, recorded(query, 24)))
+
+
+def test_a_wrong_window_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = cpp_windows._length
+
+    def longer(name: str, nanoseconds: int) -> str:
+        return right(name, nanoseconds + MILLISECOND)
+
+    assert wrong(monkeypatch, "join without keys", cpp_windows, "_length", longer)
+
+
+def test_a_wrong_condition_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def always(name: str, where: Node, struct: RowStruct) -> CppFunctionText:
+        return filter_function(name, Literal(True, DataType.BOOLEAN), struct)
+
+    assert wrong(monkeypatch, "filter", cpp_operators, "filter_function", always)

@@ -294,7 +294,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "engine": (
         {"engine": "steam"},
-        "engine: there is no such engine; got 'steam'; vehicle or spark",
+        "engine: there is no such engine; got 'steam'; vehicle, native or spark",
     ),
     "sinks": (
         {"sinks": {"nope": ListSink()}},

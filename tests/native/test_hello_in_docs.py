@@ -1,5 +1,5 @@
-"""The generated code of ``hello``, in full, as the documentation shows it: a change in the generator
-shows up as a difference there.
+"""The generated code of ``hello``, in full, as the documentation shows it: a change in the
+generator shows up as a difference there.
 
 After a change that is meant, renew the page and read the difference before it is committed:
 

@@ -1,5 +1,5 @@
-"""Tuple by tuple in compiled code: the results of the Python engine's stepwise run, and a state that
-can be taken anywhere after any tuple."""
+"""Tuple by tuple in compiled code: the results of the Python engine's stepwise run, and a state
+that can be taken anywhere after any tuple."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from headway.engine.program import Unit
 from headway.engine.watermarks import JOIN_TOLD_EVERY
 from headway.errors import Problem, QueryError
 from headway.model.graph import Graph, graph_of
-from headway.model.operators import Fusion, Join, Operator
+from headway.model.operators import Aggregate, Distinct, Fusion, Join, Operator
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, ArrivalCurve
 from headway.native.program_layout import ProgramForm, ProgramLayout
@@ -262,32 +262,33 @@ class _Rules:
         operator = self.operators[name]
         lag = self._lag_into(operator, self._lags)
         reach = lag + operator.looks_back
-        within = getattr(operator, "within", 0)
+        if isinstance(operator, Distinct):
+            reach += operator.within
         kept = {
             port.port: _limited(
-                self.within(port.stream, lag + max(operator.looks_back, within))
-                + JOIN_TOLD_EVERY * self._per_arrival(port.stream)
+                self.within(port.stream, reach) + JOIN_TOLD_EVERY * self._per_arrival(port.stream)
             )
             for port in operator.inputs
         }
+        if isinstance(operator, Distinct) and not operator.keys:  # its results lie apart
+            apart = operator.within // MICROSECOND * MICROSECOND + MICROSECOND
+            results = reach // apart + 2 + JOIN_TOLD_EVERY
+            kept = {port: min(most, results) for port, most in kept.items()}
         held = operator.holds_for
         waiting = {
             port.port: 0 if held is None else self.within(port.stream, held + self.ages[name])
             for port in operator.inputs
         }
-        every = getattr(operator, "every", 0)
-        windows = _limited(reach // every + 2) if every else 0
-        groups = windows
-        if every and getattr(operator, "by", ()):
-            tuples = sum(self.within(stream, reach) for stream in operator.streams)
-            groups = _limited(tuples * operator.windows_per_tuple)
+        windows = groups = 0
+        if isinstance(operator, Aggregate):
+            windows = groups = _limited(reach // operator.every + 2)
+            if operator.by:
+                tuples = sum(self.within(stream, reach) for stream in operator.streams)
+                groups = _limited(tuples * operator.windows_per_tuple)
         batch = sum(
             self.within(stream, (operator.timeout or 0) + self.ages[name])
             for stream in operator.streams
         )
-        if operator.kind == "distinct" and not getattr(operator, "keys", ()):  # results lie apart
-            apart = within // MICROSECOND * MICROSECOND + MICROSECOND
-            kept = {port: min(most, reach // apart + 2) for port, most in kept.items()}
         objects, measurements, estimates = self._fusion(operator, lag, batch)
         return OperatorSizes(
             kept,

@@ -14,17 +14,20 @@ from headway.native.toolchain import (
     LANGUAGE,
     LINKED_SMALL,
     ONE_THREAD,
+    OPTIMIZED,
     SMALL,
     STANDARD,
     THREADS,
     WARNINGS,
     ZIG_PACKAGE,
+    Kind,
     Target,
 )
 
 CMAKE = "CMakeLists.txt"
 SCRIPT = "build.sh"
 PROGRAMS = "bin"
+SIZED = OPTIMIZED[Kind.EXECUTABLE]
 
 
 def program_path(node: str) -> str:
@@ -36,7 +39,6 @@ def cmake_text(node: str, target: Target, sources: Sequence[str]) -> str:
     listed = "\n".join(f'  "{source}"' for source in sources)
     cross = target.triple is not None
     compiled = [*WARNINGS, *LANGUAGE, *ONE_THREAD, *SMALL, *THREADS]
-    compiled.remove("-O2")  # is CMake's: it may be told to build for a debugger
     linked = [*(("-static",) if cross else ()), *LINKED_SMALL]
     hint = (
         f"""\
@@ -57,7 +59,7 @@ project({node} LANGUAGES CXX)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+set(CMAKE_CXX_FLAGS_RELEASE "{SIZED}")
 
 add_executable(program
 {listed}
@@ -82,7 +84,7 @@ def script_text(node: str, target: Target, sources: Sequence[str]) -> str:
     if target.triple is not None:
         compiler = f"python3 -m {ZIG_PACKAGE} c++ -target {target.triple}"
     static = ("-static",) if target.triple is not None else ()
-    flags = [*STANDARD, *WARNINGS, *LANGUAGE, *ONE_THREAD, *SMALL, *THREADS]
+    flags = [*STANDARD, *WARNINGS, *LANGUAGE, *ONE_THREAD, SIZED, *SMALL, *THREADS]
     flags += [*static, *LINKED_SMALL]
     files = " ".join(shlex.quote(source) for source in sources)
     return f"""\

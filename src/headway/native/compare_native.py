@@ -1,4 +1,4 @@
-"""The vehicle engine and its compiled twin over one recording: do they give the same tuples, and how
+"""The vehicle engine and its compiled twin over one recording: do they give the same tuples, how
 many? (:mod:`headway.engine.engine_answers`)"""
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Applications in C++: the class that one inherits, written for a node, and the program that calls
-it.
+"""Applications in C++: the class that one inherits, written for a node.
 
 ``application.hpp`` has a class ``Application`` with a function for each output of the node and for
 each source that a sensor of the node feeds, all typed by the streams of the query
@@ -111,53 +110,4 @@ def application_text(program: CppProgram) -> str:
         "sources it may feed. Written by Headway from the query's plan.",
         ["headway/application.hpp", "streams.hpp"],
         lines,
-    )
-
-
-def main_text(program: CppProgram, *, has_app: bool) -> str:
-    """``main.cpp``: the process of a node."""
-    space = program.namespace
-    application = f"&{space}::application()" if has_app else "nullptr"
-    part = program.layout.part
-    assert part is not None
-    has_peers, reserves = bool(part.sends or part.receives), program.layout.policy.guarded
-    datagrams = "UdpTransport" if has_peers else "NoDatagrams"
-    reserving = "Reservations" if reserves else "NoReservations"
-    surroundings = ['#include "headway/node_main.hpp"']
-    if has_peers:
-        surroundings.append('#include "headway/udp_transport.hpp"')
-    return "\n".join(
-        [
-            f"// The process of node '{program.layout.nodes[0]}': its tables, its memory, its run.",
-            "// Written by Headway from the query's plan.",
-            *([f'#include "{APPLICATION}"'] if has_app else []),
-            *(['#include "headway/reservations.hpp"'] if reserves else []),
-            '#include "headway/wall_time.hpp"',
-            '#include "node.hpp"',
-            "",
-            "// What stands around the run is to be small; the run itself is to be fast.",
-            "#if defined(__GNUC__) && !defined(__clang__)",
-            "#pragma GCC push_options",
-            '#pragma GCC optimize("Os")',
-            "#endif",
-            *surroundings,
-            "#if defined(__GNUC__) && !defined(__clang__)",
-            "#pragma GCC pop_options",
-            "#endif",
-            "",
-            "namespace {",
-            "",
-            f"using Node = headway::NodeRun<headway::{datagrams}, headway::{reserving}>;",
-            "constexpr std::size_t MEMORY_BYTES =",
-            f"    Node::bytes({space}::NODE) + {space}::OPERATOR_BYTES;",
-            "alignas(headway::ALIGNMENT) std::byte memory[MEMORY_BYTES];",
-            "",
-            "}  // namespace",
-            "",
-            "int main(int count, char** arguments) {",
-            f"  static Node node({space}::NODE, {application});",
-            "  return static_cast<int>(node.run(count, arguments, memory, sizeof memory));",
-            "}",
-            "",
-        ]
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from headway.engine.run_folder import RunFolder, unwritable
 from headway.errors import FileError, InputError, Place, Problem
 from headway.model.plan import Plan
 from headway.native.build_files import CMAKE, SCRIPT, cmake_text, program_path, script_text
+from headway.native.cpp_process import Carrier, carriers_of
 from headway.native.program_size import ProgramSize, program_size
 from headway.native.source_files import write_tree
 from headway.native.source_tree import node_sources
@@ -79,20 +80,29 @@ def build_car(
     policy: str = "s-edf",
     first_port: int = FIRST_PORT,
     apps: Mapping[str, Sequence[Path]] | None = None,
+    tcp: bool = False,
     emit_only: bool = False,
     force: bool = False,
     progress: Callable[[str], None] = lambda text: None,
 ) -> BuiltCar:
     """Builds all nodes into ``out``. ``targets``: node -> what it is compiled for, None for a
-    Python bundle. ``apps``: node -> files of the application that is linked into it. ``progress``
-    is told, in words, what is being done."""
+    Python bundle. ``apps``: node -> files of the application that is linked into it. ``tcp``:
+    all take connections, though no peer of theirs is a Python node: for drivers and subscribers.
+    ``progress`` is told, in words, what is being done."""
     parts = [part for part in slices_of(plan, policy) if part.node in targets]
     native = {node: target for node, target in targets.items() if target is not None}
     toolchains = {} if emit_only else {t: find_toolchain(t) for t in set(native.values())}
     progress("writing the source")
     apps = apps or {}
     trees = [
-        _tree(plan, part, native[part.node], policy, apps.get(part.node, ()))
+        _tree(
+            plan,
+            part,
+            native[part.node],
+            policy,
+            apps.get(part.node, ()),
+            carriers_of(part, targets, tcp=tcp),
+        )
         for part in parts
         if part.node in native
     ]
@@ -125,12 +135,17 @@ class _Tree:
 
 
 def _tree(
-    plan: Plan, part: NodeSlice, target: Target, policy: str, app: Sequence[Path]
+    plan: Plan,
+    part: NodeSlice,
+    target: Target,
+    policy: str,
+    app: Sequence[Path],
+    carriers: Collection[Carrier],
 ) -> _Tree:
     node = part.node
     application = _application(app)
     compiled = tuple(name for name in application if name.endswith(_COMPILED))
-    made = node_sources(plan, node, policy, app=compiled)
+    made = node_sources(plan, node, policy, app=compiled, carriers=carriers)
     sources = (made.main, *compiled)
     files = {
         **made.files,

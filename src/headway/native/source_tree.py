@@ -4,13 +4,14 @@ that it uses, found by following their includes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from headway.model.plan import Plan
-from headway.native.cpp_application import APPLICATION, application_text, main_text
+from headway.native.cpp_application import APPLICATION, application_text
 from headway.native.cpp_node import NODE, node_text
+from headway.native.cpp_process import Carrier, main_text
 from headway.native.cpp_program import write_program
 from headway.native.program_layout import node_layout
 from headway.native.toolchain import RUNTIME
@@ -29,14 +30,19 @@ class NodeSources:
 
 
 def node_sources(
-    plan: Plan, node: str, policy: str = "s-edf", *, app: tuple[str, ...] = ()
+    plan: Plan,
+    node: str,
+    policy: str = "s-edf",
+    *,
+    app: tuple[str, ...] = (),
+    carriers: Collection[Carrier] = (),
 ) -> NodeSources:
     """The program of one node. ``app``: the sources of the application that is linked in, by their
-    paths in the folder."""
+    paths in the folder; ``carriers``: what brings its tuples to other nodes."""
     program = write_program(node_layout(plan, node, policy))
     files = dict(program.files)
     files[NODE] = node_text(program)
-    files[MAIN] = main_text(program, has_app=bool(app))
+    files[MAIN] = main_text(program, carriers, has_app=bool(app))
     if app:
         files[APPLICATION] = application_text(program)
     return NodeSources(with_runtime(files), MAIN)

@@ -229,7 +229,9 @@ ONE_THREAD = ("-fno-threadsafe-statics",)
 """a program's own thread is the only one; the locks would bring 180 kB of the C++ library to ARM"""
 UNWINDING = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
 """tables that only exceptions and debuggers read: a tenth of a program"""
-SMALL = ("-O2", "-ffunction-sections", "-fdata-sections", *UNWINDING)
+SMALL = ("-ffunction-sections", "-fdata-sections", *UNWINDING)
+OPTIMIZED = {Kind.EXECUTABLE: "-Os", Kind.SHARED: "-O2"}
+"""a node's program is to be small, and waits most of the time; a library is to be fast"""
 LINKED_SMALL = ("-Wl,--gc-sections", "-Wl,--as-needed", "-s")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -245,9 +247,9 @@ def flags_of(
         )
     flags = [*_target_flags(toolchain), *STANDARD, *WARNINGS, *(("-Werror",) if strict else ())]
     flags += [*LANGUAGE, *THREADS]
-    # Without -O2 or with -g, zig would compile all its libraries once more: minutes.
+    # Without these or with -g, zig would compile all its libraries once more: minutes.
     if mode is Mode.RELEASE or family is Family.ZIG:
-        flags += SMALL
+        flags += (OPTIMIZED[kind], *SMALL)
         flags += ("-Wl,-dead_strip",) if sys.platform == "darwin" else LINKED_SMALL
         if family is Family.GCC and sys.platform != "darwin":
             flags += ("-Wl,-z,noseparate-code",)  # code and constants on the same pages

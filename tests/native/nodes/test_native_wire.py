@@ -175,7 +175,7 @@ def test_frames_are_read_as_python_reads_them(
     fault = ctypes.c_uint8()
     read = library.wire_read(
         bytes(data),
-        size(data),
+        size(bytes(data)),
         ctypes.c_size_t(piece),
         ctypes.c_size_t(MOST_GREETING),
         ctypes.byref(fault),

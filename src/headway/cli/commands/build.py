@@ -60,6 +60,14 @@ def build(
             help="a file of the application that is linked into a native node; repeatable",
         ),
     ] = None,
+    tcp: Annotated[
+        bool,
+        typer.Option(
+            "--tcp",
+            help="native nodes also take connections where no Python node needs them: for drivers "
+            "that feed sources and for subscribers",
+        ),
+    ] = False,
     policy: Annotated[
         str, typer.Option(metavar="NAME", help="how jobs are scheduled: see `headway policies`")
     ] = "s-edf",
@@ -102,9 +110,11 @@ def build(
     prepared = runnable_plan(plan, vehicle, zero_cost=False, python=not no_python)
     targets = _targets(prepared, target or [])
     if any(targets.values()):
-        _build_native(prepared, out, targets, app or [], policy, first_port, emit_only, force, json)
+        _build_native(
+            prepared, out, targets, app or [], policy, first_port, tcp, emit_only, force, json
+        )
         return
-    _refuse_native_options(emit_only=emit_only, app=app or [], force=force)
+    _refuse_native_options(emit_only=emit_only, app=app or [], tcp=tcp, force=force)
     with prepared.placing():
         built = build_executables(prepared.plan, policy)
     written = write_build(prepared.plan, built, out, policy=policy, first_port=first_port)
@@ -148,8 +158,8 @@ def _targets(prepared: RunnablePlan, given: Sequence[str]) -> dict[str, Target |
     return {node: None if name == PYTHON else Target(name) for node, name in chosen.items()}
 
 
-def _refuse_native_options(*, emit_only: bool, app: Sequence[str], force: bool) -> None:
-    options = {"--emit-only": emit_only, "--app": bool(app), "--force": force}
+def _refuse_native_options(*, emit_only: bool, app: Sequence[str], tcp: bool, force: bool) -> None:
+    options = {"--emit-only": emit_only, "--app": bool(app), "--tcp": tcp, "--force": force}
     for option, used in options.items():
         if used:
             raise InputError(
@@ -169,6 +179,7 @@ def _build_native(
     app: Sequence[str],
     policy: str,
     first_port: int,
+    tcp: bool,
     emit_only: bool,
     force: bool,
     json: bool,
@@ -185,6 +196,7 @@ def _build_native(
             policy=policy,
             first_port=first_port,
             apps=apps,
+            tcp=tcp,
             emit_only=emit_only,
             force=force,
             progress=progress,

@@ -1,7 +1,8 @@
-// A node's program: what it was compiled from, its memory, its sockets, its run, its report.
+// A node's process: its memory, its run, its report.
 //
-// Generated programs define a `NodeProgram` and call `node_main`. Everything is laid out before the
-// first tuple, in one block whose size is known when the program is compiled.
+// Generated programs define a `NodeProgram` and run a `NodeRun` of just those parts that it needs.
+// Everything is laid out before the first tuple, in one block whose size is known when the program is
+// compiled.
 #pragma once
 
 #include <sched.h>
@@ -10,7 +11,6 @@
 
 #include "headway/node_options.hpp"
 #include "headway/node_recording.hpp"
-#include "headway/tcp_transport.hpp"
 
 namespace headway {
 
@@ -23,36 +23,35 @@ enum class NodeExit : int {
   MISSED_HARD_DEADLINE = 3,
 };
 
-/// Applications and tests that take the outputs as frames.
-inline constexpr const char SUBSCRIBER[] = "subscriber";
-
-/// In place of what a node has no use for.
-struct NoDatagrams {
-  TransportCounts counts;
-  static constexpr std::size_t bytes(const NodeProgram&, std::size_t) { return 0; }
+/// In place of `NodeLinks` (node_links.hpp), for a node that is alone.
+struct NoLinks {
+  static constexpr bool TAKES_CONNECTIONS = false;
+  static constexpr std::size_t bytes(const NodeProgram&) { return 0; }
+  static constexpr std::uint32_t most_watched(const NodeProgram&) { return 0; }
+  bool prepare(Arena&, const NodeProgram&, NodeOptions&) { return true; }
+  template <class Others>
+  void open(Arena&, const NodeProgram&, const NodeOptions&, Others&, Nanoseconds) {}
+  std::int64_t count(std::int64_t TransportCounts::*) const { return 0; }
+  std::int64_t refused(std::size_t) const { return 0; }
 };
+/// In place of `Reservations`, under a policy that reserves no processor time.
 template <class Time>
 struct NoReservations {
   explicit NoReservations(Kernel<Time>&) {}
   static constexpr std::size_t bytes(const Program&) { return 0; }
 };
 
-/// `Datagrams`: UdpTransport, of a node that has peers; `Reserving`: Reservations, under a policy that
-/// reserves processor time.
-template <class Datagrams, template <class> class Reserving>
+template <class Links, template <class> class Reserving>
 class NodeRun {
   using Time = WallTime<MonotonicClock>;
   using Others = OtherNodes<MonotonicClock>;
-  static constexpr bool HAS_PEERS = !std::is_same_v<Datagrams, NoDatagrams>;
   static constexpr bool RESERVES = !std::is_same_v<Reserving<Time>, NoReservations<Time>>;
 
  public:
   static constexpr std::size_t bytes(const NodeProgram& node) {
-    return Time::bytes(*node.program) + Reserving<Time>::bytes(*node.program) + Others::bytes(node, most_watched(node)) +
-           TcpTransport::bytes(node, links(node)) + Datagrams::bytes(node, node.peers.count) +
-           NodeRecords::bytes(node) + NodeRecording::bytes(node) +
-           Objects<bool>::bytes(links(node) * node.wires.count) +
-           Objects<PeerPlace>::bytes(node.peers.count);
+    return Time::bytes(*node.program) + Reserving<Time>::bytes(*node.program) +
+           Others::bytes(node, most_watched(node)) + Links::bytes(node) + NodeRecords::bytes(node) +
+           NodeRecording::bytes(node);
   }
 
   NodeRun(const NodeProgram& node, ApplicationBase* application)
@@ -67,9 +66,10 @@ class NodeRun {
     if (parsed != Parsed::RUN) {
       return parsed == Parsed::SHOWN ? NodeExit::FINISHED : NodeExit::BAD_INPUT;
     }
-    fill_paths(options_);
     Arena arena(memory, size);
-    if (!read_files(arena) || !open_sockets() || !lay_out(arena)) return NodeExit::BAD_INPUT;
+    if (!fits_its_build() || !links_.prepare(arena, node_, options_) || !lay_out(arena)) {
+      return NodeExit::BAD_INPUT;
+    }
     prepare_signals();
     if (!begin()) return NodeExit::BAD_INPUT;
     if (application_ != nullptr) application_->on_start(time_.pace.now());
@@ -84,59 +84,31 @@ class NodeRun {
   }
 
  private:
-  static constexpr std::size_t links(const NodeProgram& node) { return node.peers.count + 1; }
+  /// The application's descriptor is one of them.
   static constexpr std::uint32_t most_watched(const NodeProgram& node) {
-    return TcpTransport::most_watched(node, links(node)) + 2;
-  }
-
-  static bool failed(const char* what, const char* why) {
-    std::fprintf(stderr, "%s: %s\n", what, why);
-    return false;
+    return Links::most_watched(node) + 1;
   }
 
   // ---------------------------------------------------------------- before the run
 
-  bool read_files(Arena& arena) {
-    identity_.name = node_.node;
-    identity_.fingerprint = node_.fingerprint;
-    std::snprintf(identity_.incarnation.text, MOST_INCARNATION, "%" PRIx64,
-                  static_cast<std::uint64_t>(world_now()));
-    if (!read_key(options_.key, identity_.key)) return false;
-    places_.open(arena, node_.peers.count);
-    static char text[MOST_DEPLOYMENT];
-    const int descriptor = ::open(options_.deployment, O_RDONLY | O_CLOEXEC);
-    const ssize_t length = descriptor < 0 ? -1 : ::read(descriptor, text, sizeof text);
-    if (descriptor >= 0) ::close(descriptor);
-    if (length < 0) return failed(options_.deployment, "cannot read the addresses; build it again");
-    DeploymentReader reader(text, static_cast<std::size_t>(length));
-    own_ = reader.find(node_.node);
-    if (!own_.found) return failed(options_.deployment, "no address of this node");
-    for (std::uint32_t peer = 0; peer < node_.peers.count; ++peer) {
-      places_[peer] = reader.find(node_.peers[peer]);
-      if (!places_[peer].found) return failed(options_.deployment, "no address of a peer");
+  /// What is asked for needs connections, which this node may have been built without.
+  bool fits_its_build() const {
+    if (Links::TAKES_CONNECTIONS) return true;
+    if (options_.has_subscriber) {
+      return failed("--subscriber", "this node was built without connections: build it with --tcp");
+    }
+    for (const OwnSource& own : node_.own) {
+      if (options_.input == nullptr && !is_fed(own.source)) {
+        return failed(node_.program->sources[own.source].name,
+                      "nobody sends this source: give --input, or an application that feeds it, or "
+                      "build with --tcp for drivers");
+      }
     }
     return true;
   }
 
-  /// For connections and for datagrams, at the same address.
-  bool open_sockets() {
-    const sockaddr_in address = own_.address.socket_address();
-    const sockaddr* const bound = reinterpret_cast<const sockaddr*>(&address);
-    const int yes = 1;
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (listener_ < 0 || ::bind(listener_, bound, sizeof address) != 0 ||
-        ::listen(listener_, 64) != 0) {
-      return failed(node_.node, "its address is taken: another node may run there");
-    }
-    if (!HAS_PEERS) return true;
-    datagrams_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    const int room = 4 << 20;
-    ::setsockopt(datagrams_, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
-    if (datagrams_ < 0 || ::bind(datagrams_, bound, sizeof address) != 0) {
-      return failed(node_.node, "its address is taken for datagrams");
-    }
-    return true;
+  bool is_fed(Index source) const {
+    return application_ != nullptr && application_->feeds(source);
   }
 
   bool lay_out(Arena& arena) {
@@ -149,21 +121,12 @@ class NodeRun {
       time_.open(arena);
     }
     others_.open(arena, time_, application_, most_watched(node_));
-    tcp_.open(arena, node_, identity_, options_.timing, others_, links(node_), listener_, now);
-    others_.add(tcp_);
-    if constexpr (HAS_PEERS) {
-      udp_.open(arena, node_, identity_, options_.timing, others_, node_.peers.count, datagrams_,
-                now);
-      others_.add(udp_);
-    }
+    links_.open(arena, node_, options_, others_, now);
     records_.open(arena, node_);
     recording_.open(arena, node_);
-    wanted_.open(arena, links(node_) * node_.wires.count);
-    add_peers(now);
     time_.keeping_up.tolerance = options_.tolerance;
     for (const OwnSource& own : node_.own) {
-      const bool fed = application_ != nullptr && application_->feeds(own.source);
-      if (fed || options_.input == nullptr) time_.set_live(own.source);
+      if (is_fed(own.source) || options_.input == nullptr) time_.set_live(own.source);
     }
     if (options_.output != nullptr && !records_.create(options_.output, options_.resume)) {
       return failed(options_.output, "cannot write there");
@@ -175,38 +138,6 @@ class NodeRun {
       return failed(options_.input, reason);
     }
     return true;
-  }
-
-  void add_peers(Nanoseconds now) {
-    const std::size_t wires = node_.wires.count;
-    for (std::uint32_t place = 0; place < node_.peers.count; ++place) {
-      const Index peer = static_cast<Index>(place);
-      bool* const wanted = wanted_.begin() + place * wires;
-      bool any = false;
-      for (const SentStream& stream : node_.sent) {
-        for (const Index receiver : stream.receivers) {
-          if (receiver == peer) wanted[stream.wire] = any = true;
-        }
-      }
-      bool sends = false;
-      for (const ReceivedStream& stream : node_.received) sends = sends || stream.sender == peer;
-      const Receiver receiver{peer, node_.peers[peer], places_[peer].address, wanted};
-      if constexpr (HAS_PEERS) {
-        if (places_[peer].native) {
-          if (any) udp_.add_receiver(receiver, now);
-          if (sends) udp_.add_sender(peer, node_.peers[peer], now);
-          continue;
-        }
-      }
-      if (any) tcp_.add_receiver(receiver, now);
-      if (sends) tcp_.add_sender(peer, node_.peers[peer], now);
-    }
-    if (!options_.has_subscriber) return;
-    bool* const wanted = wanted_.begin() + node_.peers.count * wires;
-    for (const Index wire : node_.output_wires) wanted[wire] = true;
-    tcp_.add_receiver({static_cast<Index>(node_.peers.count), SUBSCRIBER, options_.subscriber,
-                       wanted},
-                      now);
   }
 
   static void ask_to_stop(int) { stop_asked = 1; }
@@ -284,7 +215,7 @@ class NodeRun {
 
   bool report() {
     RecordFile file;
-    alignas(ALIGNMENT) static std::byte buffer[FILE_BUFFER_BYTES];
+    alignas(ALIGNMENT) static std::byte buffer[EVENTS_BUFFER_BYTES];
     if (options_.output != nullptr) {
       Arena arena(buffer, sizeof buffer);
       file.lay_out(arena, sizeof buffer);
@@ -327,16 +258,16 @@ class NodeRun {
     put("late_arrivals", time_.keeping_up.late_arrivals);
     put("worst_lag_ns", time_.keeping_up.worst_lag);
     put("worst_backlog", time_.keeping_up.worst_backlog);
-    const auto both = [this, &put](const char* name, std::int64_t TransportCounts::*count) {
-      put(name, tcp_.counts.*count + udp_.counts.*count);
+    const auto carried = [this, &put](const char* name, std::int64_t TransportCounts::*count) {
+      put(name, links_.count(count));
     };
-    both("bad_frames", &TransportCounts::bad_frames);
+    carried("bad_frames", &TransportCounts::bad_frames);
     put_refused(file);
-    both("duplicates", &TransportCounts::duplicates);
-    both("gaps", &TransportCounts::gaps);
-    both("overflowed", &TransportCounts::overflowed);
-    both("unfit", &TransportCounts::unfit);
-    both("unsendable", &TransportCounts::unsendable);
+    carried("duplicates", &TransportCounts::duplicates);
+    carried("gaps", &TransportCounts::gaps);
+    carried("overflowed", &TransportCounts::overflowed);
+    carried("unfit", &TransportCounts::unfit);
+    carried("unsendable", &TransportCounts::unsendable);
     put("missed_while_down", missed_while_down_);
     put_hard_missed(file);
     file.print(", \"stopped\": %s", stop_asked != 0 ? "true" : "false");
@@ -427,7 +358,7 @@ class NodeRun {
     file.put(", \"refused\": {");
     bool any = false;
     for (std::size_t fault = 0; fault < WIRE_FAULTS; ++fault) {
-      const std::int64_t count = tcp_.counts.refused[fault] + udp_.counts.refused[fault];
+      const std::int64_t count = links_.refused(fault);
       if (count == 0) continue;
       file.print("%s\"%s\": %" PRId64, any ? ", " : "",
                  refusal_name(static_cast<WireFault>(fault)), count);
@@ -450,20 +381,13 @@ class NodeRun {
   const NodeProgram& node_;
   ApplicationBase* application_;
   NodeOptions options_;
-  Identity identity_;
   MonotonicClock clock_;
   NodeRecords records_;
   Others others_;
   Time time_;
   Reserving<Time> reservations_;
   NodeRecording recording_;
-  TcpTransport tcp_;
-  Datagrams udp_;
-  Objects<bool> wanted_;
-  Objects<PeerPlace> places_;
-  PeerPlace own_;
-  int listener_ = -1;
-  int datagrams_ = -1;
+  Links links_;
   std::int64_t missed_while_down_ = 0;
 };
 

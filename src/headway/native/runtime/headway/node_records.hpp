@@ -20,7 +20,9 @@
 
 namespace headway {
 
-inline constexpr std::size_t FILE_BUFFER_BYTES = std::size_t{64} << 10;
+/// Lines of an output that may wait for the disk.
+inline constexpr std::size_t LINES_WAITING = 64;
+inline constexpr std::size_t EVENTS_BUFFER_BYTES = std::size_t{4} << 10;
 inline constexpr std::size_t MOST_PATH = 1024;
 
 /// A file that is written in large pieces; without a path it takes everything and keeps nothing.
@@ -124,6 +126,23 @@ class RecordFile {
   std::size_t filled_ = 0;
 };
 
+/// The longest that a row and what is said of it usually are, as a line. Signs of a text may be
+/// written as six; a line that is longer is written at once.
+constexpr std::size_t usual_line(const WireStream& stream) {
+  constexpr std::size_t AROUND = 120;
+  constexpr std::size_t NUMBER = 26;
+  std::size_t bytes = AROUND;
+  for (const WireColumn& column : stream.columns) {
+    for (const char* sign = column.name; *sign != '\0'; ++sign) ++bytes;
+    bytes += NUMBER + column.capacity;
+  }
+  return bytes;
+}
+
+constexpr std::size_t output_buffer(const NodeProgram& node, std::uint32_t output) {
+  return LINES_WAITING * usual_line(node.wires[node.output_wires[output]]);
+}
+
 /// A row as a JSON object.
 inline void put_row(RecordFile& file, const WireStream& stream, const void* row) {
   const std::byte* const fields = static_cast<const std::byte*>(row);
@@ -178,16 +197,21 @@ class NodeRecords final : public Sinks, public NodeNotes {
   std::int64_t notes_left_out = 0;
 
   static constexpr std::size_t bytes(const NodeProgram& node) {
-    const std::size_t outputs = node.program->outputs.count;
-    return Objects<OutputRecord>::bytes(outputs) + outputs * aligned(FILE_BUFFER_BYTES) +
-           aligned(FILE_BUFFER_BYTES);
+    const std::uint32_t outputs = node.program->outputs.count;
+    std::size_t buffers = aligned(EVENTS_BUFFER_BYTES);
+    for (std::uint32_t place = 0; place < outputs; ++place) {
+      buffers += aligned(output_buffer(node, place));
+    }
+    return Objects<OutputRecord>::bytes(outputs) + buffers;
   }
 
   void open(Arena& arena, const NodeProgram& node) {
     node_ = &node;
     outputs_.open(arena, node.program->outputs.count);
-    for (OutputRecord& output : outputs_) output.file.lay_out(arena, FILE_BUFFER_BYTES);
-    events_.lay_out(arena, FILE_BUFFER_BYTES);
+    for (std::uint32_t place = 0; place < outputs_.size(); ++place) {
+      outputs_[place].file.lay_out(arena, output_buffer(node, place));
+    }
+    events_.lay_out(arena, EVENTS_BUFFER_BYTES);
   }
 
   /// False when the files cannot be made.

@@ -15,6 +15,7 @@
 
 #include <cerrno>
 
+#include "headway/greeting.hpp"
 #include "headway/transport.hpp"
 #include "headway/wall_clock.hpp"
 

@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 
-#include "headway/greeting.hpp"
 #include "headway/node_tables.hpp"
 #include "headway/storage.hpp"
 #include "headway/wire_format.hpp"
@@ -382,14 +381,14 @@ class KeptFrames {
   };
   /// In place of a size: the rest up to the end of the memory is empty.
   static constexpr std::uint32_t SKIP = 0xFFFFFFFF;
-  static_assert(sizeof(Entry) <= ALIGNMENT, "whatever is left at the end has room for one");
+  static_assert(alignof(Entry) <= ALIGNMENT, "memory of an arena is aligned for it");
 
  public:
   static constexpr std::size_t bytes(std::size_t capacity) { return aligned(capacity); }
 
   void open(Arena& arena, std::size_t capacity) {
     memory_ = static_cast<std::uint8_t*>(arena.take(capacity));
-    capacity_ = memory_ == nullptr ? 0 : capacity / ALIGNMENT * ALIGNMENT;
+    capacity_ = memory_ == nullptr ? 0 : capacity / sizeof(Entry) * sizeof(Entry);
   }
 
   /// Room for a frame of so many bytes; null when it is not there. `keep` makes it one.
@@ -475,7 +474,10 @@ class KeptFrames {
   }
 
  private:
-  static constexpr std::size_t footprint(std::size_t size) { return aligned(sizeof(Entry) + size); }
+  /// Whole entries, so that whatever is left at the end of the memory has room for one.
+  static constexpr std::size_t footprint(std::size_t size) {
+    return (sizeof(Entry) + size + sizeof(Entry) - 1) / sizeof(Entry) * sizeof(Entry);
+  }
   Entry* entry_at(std::uint64_t place) {
     return reinterpret_cast<Entry*>(memory_ + place % capacity_);
   }

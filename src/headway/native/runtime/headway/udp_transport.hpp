@@ -17,6 +17,7 @@
 
 #include <cerrno>
 
+#include "headway/greeting.hpp"
 #include "headway/transport.hpp"
 
 namespace headway {
