@@ -12,7 +12,8 @@ struct Row {
 };
 
 /// What its value asks for: 0 nothing, below 0 it refuses the tuple and gives one row, else so many
-/// rows. A piece halves the way of each to 1; there are as many as `steps` says.
+/// rows. A piece halves the way of each to 1, and adds a share of the time, `of_now`; there are as many
+/// as `steps` says.
 template <class Inputs>
 class Refining : public headway::UserOperator<Inputs, Row> {
  public:
@@ -27,7 +28,7 @@ class Refining : public headway::UserOperator<Inputs, Row> {
 
   bool refine_piece(headway::WaitingRows<Row> results, std::uint32_t piece) override {
     if (piece >= this->whole("steps", 0)) return false;
-    const double now = static_cast<double>(this->now() % 1000);
+    const double now = this->number("of_now", 0.0) * static_cast<double>(this->now() % 1000);
     for (Row& row : results) row.v.value += (1.0 - row.v.value) / 2.0 + now;
     return true;
   }

@@ -9,7 +9,8 @@ from headway.model.user_operator import OperatorContext, Row, UserOperator
 
 class Anytime(UserOperator):
     """What its value asks for: 0 nothing, below 0 it refuses the tuple and gives one row, else so
-    many rows. A piece halves the way of each to 1; there are as many as ``steps`` says."""
+    many rows. A piece halves the way of each to 1, and adds a share of the time, ``of_now``; there
+    are as many as ``steps`` says."""
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
@@ -24,8 +25,10 @@ class Anytime(UserOperator):
                 yield from ((None, 0.1 * number) for number in range(count))
 
     def refine(self, rows: Sequence[Row], now: int) -> Iterator[Sequence[Row]]:
-        for _ in range(int(self.context.parameters["steps"])):
-            rows = [(at, v + ((1.0 - v) / 2.0 + float(now % 1000))) for at, v in rows]
+        parameters = self.context.parameters
+        share = float(parameters.get("of_now", 0.0)) * float(now % 1000)
+        for _ in range(int(parameters["steps"])):
+            rows = [(at, v + ((1.0 - v) / 2.0 + share)) for at, v in rows]
             yield rows
 
     def take_refused(self) -> Sequence[tuple[str, str, Row]]:

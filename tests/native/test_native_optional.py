@@ -3,6 +3,7 @@ piece by piece as in the Python engine."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -19,22 +20,26 @@ from tests.native.same_runs import seen
 from tests.native.test_native_own_fusion import CPP as HALFWAY
 from tests.native.test_native_own_fusion import Halfway
 from tests.native.trace_runs import Case, first_difference, native_lines, python_lines
+from tests.waiting import PATIENCE_S
 
 from headway.compiler import compile_query
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
+from headway.engine.nodes.launcher import Launcher
 from headway.engine.results import RunResult, summary_data
 from headway.engine.trace import EventKind
 from headway.errors import QueryError
 from headway.files import parse_query
+from headway.model.operators import Fusion
 from headway.model.plan import Plan
 from headway.model.user_operator import Row
 from headway.model.vehicle import Node, Vehicle
 from headway.native.cpp_program import write_program
+from headway.native.native_build import build_car
 from headway.native.native_engine import NativeEngine
 from headway.native.program_layout import vehicle_layout
 from headway.native.refusals import query_problems
-from headway.native.toolchain import Mode
+from headway.native.toolchain import Mode, Target
 
 USER = """
     udo: "tests.native.anytime_users:{name}"
@@ -55,14 +60,14 @@ sources:
 operators:
   guess:{ONE}    inputs: {{input: radar}}
     cost: 1 ms
-    parameters: {{steps: 4}}
+    parameters: {{steps: 4, of_now: 0.5}}
     optional: {{time: 3 ms, piece: 1 ms}}
   several:{ONE}    inputs: {{input: lidar}}
     cost: 500 us
   scaled: {{map: {{v: v * 20}}, from: several, cost: 100 us}}
   behind:{ONE}    inputs: {{input: scaled}}
     cost: 300 us
-    parameters: {{steps: 2}}
+    parameters: {{steps: 2, of_now: 0.5}}
     optional: {{time: 50 ms, piece: 700 us}}
   together:{TOGETHER}    inputs: {{left: left, right: right}}
     timeout: 5 ms
@@ -224,6 +229,30 @@ def test_without_costs_there_is_no_optional_part() -> None:
     assert all("precision" not in one for one in summary_data(result.summary())["outputs"])
 
 
+# ---------------------------------------------------------------- by the wall clock
+
+
+def test_a_node_reports_its_precision(tmp_path: Path) -> None:
+    """How much is done depends on the machine; what was asked for does not."""
+    build = tmp_path / "build"
+    build_car(plan_of(ALONE), build, targets={"ecu": Target.NATIVE})
+    recording, out = tmp_path / "recording", tmp_path / "out"
+    recording.mkdir()
+    lines = [json.dumps({"timestamp": 20_000 * n, "v": 1.0}) for n in range(9)]
+    (recording / "radar.jsonl").write_text("\n".join(lines))
+    (recording / "v2v.jsonl").write_text(lines[3])
+    with Launcher(build=build, outputs=out, inputs=recording) as launcher:
+        launcher.start()
+        ended = launcher.wait(PATIENCE_S)["ecu"]
+    assert ended.report is not None, ended.errors
+    pieces = ended.report["precision"]
+    assert pieces.keys() == {"guess"}
+    assert pieces["guess"]["asked"] == 9 * 7
+    rows = [json.loads(line)["row"] for line in (out / "best.jsonl").read_text().splitlines()]
+    refined = {1.0 - 0.5**done: done for done in range(8)}
+    assert pieces["guess"]["done"] == sum(refined[row["v"]] for row in rows)
+
+
 # ---------------------------------------------------------------- a fusion
 
 FUSED = """query: fused
@@ -286,18 +315,18 @@ def test_a_class_without_it_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "rough.hpp").write_text("class Rough {};")
     (tmp_path / "halfway.hpp").write_text(HALFWAY)
     monkeypatch.chdir(tmp_path)
-    for text, old, new, name in (
-        (ALONE, "tests/native/anytime_users.hpp:anytime_users::Anytime", "rough.hpp:Rough", "Rough"),
-        (FUSED, "mine::", "mine::", "mine::Halfway"),
-    ):
-        layout = vehicle_layout(plan_of(text.replace(old, new)))
-        with pytest.raises(QueryError, match=rf"{name} has no optional part; override refine_piece"):
+    named = "tests/native/anytime_users.hpp:anytime_users::Anytime"
+    for text, name in ((ALONE.replace(named, "rough.hpp:Rough"), "Rough"), (FUSED, "mine::Halfway")):
+        layout = vehicle_layout(plan_of(text))
+        with pytest.raises(QueryError, match=f"{name} has no optional part; override refine_piece"):
             write_program(layout)
 
 
 def test_fusions_that_come_with_headway_have_none() -> None:
-    fusion = replace(next(iter(parse_query(FUSED).query.operators)), native=None)
-    own = replace(fusion, implementation="headway.fusion.own_vehicle:OwnVehicleFusion")
+    (fusion,) = parse_query(FUSED).query.operators
+    assert isinstance(fusion, Fusion)
+    built_in = "headway.fusion.own_vehicle:OwnVehicleFusion"
+    own = replace(fusion, native=None, implementation=built_in)
     (problem,) = query_problems([], [own])
     assert "OwnVehicleFusion has no optional part" in str(problem)
     assert problem.at == "operators.halfway.optional"
