@@ -316,7 +316,10 @@ def test_a_class_without_it_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "halfway.hpp").write_text(HALFWAY)
     monkeypatch.chdir(tmp_path)
     named = "tests/native/anytime_users.hpp:anytime_users::Anytime"
-    for text, name in ((ALONE.replace(named, "rough.hpp:Rough"), "Rough"), (FUSED, "mine::Halfway")):
+    for text, name in (
+        (ALONE.replace(named, "rough.hpp:Rough"), "Rough"),
+        (FUSED, "mine::Halfway"),
+    ):
         layout = vehicle_layout(plan_of(text))
         with pytest.raises(QueryError, match=f"{name} has no optional part; override refine_piece"):
             write_program(layout)
