@@ -250,6 +250,7 @@ class NodeRun {
     put("received", others_.received);
     put("sent", others_.sent);
     put_outputs(file);
+    put_precision(file);
     put("decisions", counts.decisions);
     put("preemptions", counts.preemptions);
     put("timeouts", counts.timeouts);
@@ -297,6 +298,22 @@ class NodeRun {
         file.print("\"%s\": %" PRId64 ", ", one.name, latencies.percentile(one.parts));
       }
       file.print("\"longest\": %" PRId64 "}}", latencies.longest());
+    }
+    file.put("}");
+  }
+
+  /// By stream, pieces of optional parts.
+  void put_precision(RecordFile& file) {
+    file.put(", \"precision\": {");
+    bool any = false;
+    for (std::uint32_t place = 0; place < node_.program->streams.count; ++place) {
+      const Precision precision = time_.kernel.precision(static_cast<Index>(place));
+      if (precision.asked == 0) continue;
+      if (any) file.put(", ");
+      any = true;
+      file.put_text(node_.program->streams[place].name);
+      file.print(": {\"done\": %" PRId64 ", \"asked\": %" PRId64 "}", precision.done,
+                 precision.asked);
     }
     file.put("}");
   }
