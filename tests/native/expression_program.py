@@ -97,7 +97,13 @@ def answers(
 ) -> Answers:
     struct = row_struct("Row", schema)
     program = compile_program(source_of(asked, struct), folder, flags)
-    data = run_program(program, pack_rows(rows, struct))
+    return read_answers(asked, rows, struct, run_program(program, pack_rows(rows, struct)))
+
+
+def read_answers(
+    asked: Sequence[Question], rows: Sequence[Row], struct: RowStruct, data: bytes
+) -> Answers:
+    """What the program of :func:`source_of` wrote about the rows."""
     values: list[list[Any]] = [[] for _ in asked]
     truths: list[list[bool]] = [[] for _ in asked]
     kinds = [question.kind(struct) for question in asked]

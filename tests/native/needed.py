@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headway.errors import EnvironmentMissing
-from headway.native.toolchain import ZIG_PACKAGE, Family, Toolchain, find_toolchain
+from headway.native.toolchain import ZIG_PACKAGE, Family, Target, Toolchain, find_toolchain
 
 
 def _host() -> Toolchain | None:
@@ -43,6 +43,14 @@ def host() -> Toolchain:
     """For tests that are marked as needing one."""
     assert HOST is not None
     return HOST
+
+
+def emulator_of(target: Target) -> str:
+    """What runs a target's programs here; the test is skipped where it is not installed."""
+    assert target.emulator is not None
+    if shutil.which(target.emulator) is None:
+        pytest.skip(f"there is no {target.emulator}: the package qemu-user runs ARM programs")
+    return target.emulator
 
 
 def fake_compiler(path: Path, *, version: str, body: str = "exit 0") -> Path:

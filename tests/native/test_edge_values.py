@@ -171,19 +171,25 @@ def _exact_and_near() -> list[str]:
     return [one for text in texts for one in [*listed(text), "round(d, 2)"]]
 
 
+def exact_texts() -> list[str]:
+    return [one for text in (ONE_REAL, TWO_REALS, WHOLES, TEXTS, TRUTHS) for one in listed(text)]
+
+
 @pytest.mark.parametrize("sanitized", [False, True])
 def test_edges(tmp_path: Path, sanitized: bool) -> None:
     if sanitized and not sanitizers_work():
         pytest.skip("the C++ compiler has no AddressSanitizer and UndefinedBehaviorSanitizer")
-    exact = [one for text in (ONE_REAL, TWO_REALS, WHOLES, TEXTS, TRUTHS) for one in listed(text)]
     near = [*listed(NEAR_ONE_REAL), *listed(NEAR_TWO_REALS)]
-    asked = [*questions(exact, COLUMNS), *questions(near, COLUMNS, ulps=1)]
-    rows = [row(), *_rows()]
-    assert_same(asked, rows, COLUMNS, tmp_path, ["-O1", *(SANITIZED if sanitized else [])])
+    asked = [*questions(exact_texts(), COLUMNS), *questions(near, COLUMNS, ulps=1)]
+    assert_same(asked, edge_rows(), COLUMNS, tmp_path, ["-O1", *(SANITIZED if sanitized else [])])
 
 
-def _rows() -> Iterator[Row]:
-    """Each pair of edges of each type at least once."""
+def edge_rows() -> list[Row]:
+    """Each pair of edges of each type at least once, and one of nulls."""
+    return [row(), *_pairs_of_edges()]
+
+
+def _pairs_of_edges() -> Iterator[Row]:
     pairs: dict[tuple[str, str], Sequence[object]] = {
         ("d", "e"): DOUBLES,
         ("f", "g"): SINGLES,

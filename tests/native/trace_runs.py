@@ -28,7 +28,7 @@ from headway.model.user_operator import Row
 from headway.native.arrow_rows import RowLayout, rows_of_tuples, tuples_of_rows
 from headway.native.cpp_program import write_program
 from headway.native.program_layout import ProgramLayout, vehicle_layout
-from headway.native.toolchain import Mode, compile_program
+from headway.native.toolchain import Family, Mode, Target, compile_program, find_toolchain
 
 HERE = Path(__file__).parent
 RUNTIME = Path(__file__).parents[2] / "src/headway/native/runtime"
@@ -36,7 +36,8 @@ KINDS = (DropKind.LATE, DropKind.FAILED, DropKind.REJECTED, DropKind.SHED)
 """as the runtime numbers them"""
 MALFORMED = 0x8000
 QUICKLY_COMPILED = ("-O0", "-g0")
-"""after the flags of a mode: most of the time goes into compiling"""
+"""after the flags of a mode: most of the time goes into compiling (ziglang would begin with its
+libraries)"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,11 +166,15 @@ def write_arrivals(case: Case, path: Path) -> None:
 
 
 def native_lines(
-    cases: Sequence[Case], folder: Path, *, mode: Mode = Mode.DEBUG
+    cases: Sequence[Case],
+    folder: Path,
+    *,
+    mode: Mode = Mode.DEBUG,
+    target: Target = Target.NATIVE,
 ) -> list[list[str]]:
     """Compiles all cases as one program, and runs it: the lines of each, as of the Python
     kernel."""
-    told = told_by(cases, folder, mode=mode, definitions=["HEADWAY_GROWS"])
+    told = told_by(cases, folder, mode=mode, target=target, definitions=["HEADWAY_GROWS"])
     return [_in_order(case, lines) for case, lines in zip(cases, told, strict=True)]
 
 
@@ -184,12 +189,14 @@ def told_by(
     folder: Path,
     *,
     mode: Mode = Mode.DEBUG,
+    target: Target = Target.NATIVE,
     definitions: Sequence[str] = (),
     layout_of_case: Callable[[Case], ProgramLayout] = _vehicle,
     header: str = "trace_driver.hpp",
     call: str = "driver::run",
 ) -> list[list[str]]:
-    """All that the compiled cases tell, in its order; ``call`` of the header runs each."""
+    """All that the compiled cases tell, in its order; ``call`` of the header runs each. A program
+    for another ``target`` runs in its emulator."""
     includes, calls = [f'#include "{header}"'], []
     for number, unnamed in enumerate(cases):
         case = unnamed.to_compile(f"plan_{number}")
@@ -208,19 +215,26 @@ def told_by(
         )
     text = "\n".join([*includes, "", "int main() {", *calls, "}", ""])
     (folder / "main.cpp").write_text(text)
+    toolchain = host() if target is Target.NATIVE else find_toolchain(target)
     compile_program(
         [folder / "main.cpp"],
         folder / "main",
-        host(),
+        toolchain,
         mode=mode,
         include=[RUNTIME, HERE, folder],
         definitions=definitions,
-        extra=QUICKLY_COMPILED,
+        extra=() if toolchain.family is Family.ZIG else QUICKLY_COMPILED,
     )
     # What a program lays out lives as long as its process: no leak.
     environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+    emulated = [] if target.emulator is None else [target.emulator]
     done = subprocess.run(
-        [folder / "main"], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [*emulated, folder / "main"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return [
