@@ -4,7 +4,8 @@
 
 Ratios are to a peer in the same run on the same core (bytewax and SimSo, installed by ``peers.py``
 into ``build/peers``), in CPU time, the fastest of some runs each, so that other load on the machine
-matters little. Ends with 1 if a target is missed, unless ``--no-fail`` is given.
+matters little. Ends with 1 if a target is missed, unless ``--no-fail`` is given. Targets for speed
+are those of compiled code (``bench_native.py``); here the lines are what Python takes.
 See ``docs/engine-benchmarks.md``.
 """
 
@@ -37,10 +38,6 @@ class Line(NamedTuple):
     met: bool | None = None
 
 
-def ratio(what: str, value: float, least: float) -> Line:
-    return Line(what, f"{value:.2f}x", f">= {least:g}x", value >= least)
-
-
 def chain() -> Iterator[Line]:
     """Five filters and maps."""
     found = engine_chain.measure()
@@ -48,10 +45,8 @@ def chain() -> Iterator[Line]:
         yield Line(what, f"{speed:,.0f} tuples/s")
     single = found["engine, each tuple scheduled"] / found["bytewax, batch 1"]
     traced = found["engine, each tuple scheduled, trace kept"] / found["bytewax, batch 1"]
-    batched = found["engine, bursts, automatic batches"] / found["bytewax, batch 1,000"]
-    yield ratio("each tuple scheduled / bytewax batch 1", single, 3)
+    yield Line("each tuple scheduled / bytewax batch 1", f"{single:.2f}x")
     yield Line("the same with the trace kept", f"{traced:.2f}x")
-    yield ratio("automatic batches / bytewax batch 1,000", batched, 1)
 
 
 def decisions() -> Iterator[Line]:
@@ -59,8 +54,7 @@ def decisions() -> Iterator[Line]:
     found = {queued: engine_decisions.measure(queued) for queued in engine_decisions.QUEUED}
     for queued, one in found.items():
         parts = f"{one.queue / 1e3:.2f} + {one.choose / 1e3:.2f} = {one.whole / 1e3:.2f} µs"
-        met = one.whole <= 2_600
-        yield Line(f"queue + choose, {queued:,} queued", parts, "<= 2.6 µs", met)
+        yield Line(f"queue + choose, {queued:,} queued", parts)
     first, last = min(found), max(found)
     growth = found[last].whole / found[first].whole
     allowed = log(last) / log(first)
@@ -74,7 +68,7 @@ def edf() -> Iterator[Line]:
     for what, speed in found.items():
         yield Line(what, f"{speed:,.0f} jobs/s")
     peer, *own = found.values()
-    yield ratio("operators of 1 ms / SimSo", own[0] / peer, 20)
+    yield Line("operators of 1 ms / SimSo", f"{own[0] / peer:.1f}x")
     yield Line("one operator a task / SimSo", f"{own[1] / peer:.1f}x")
 
 

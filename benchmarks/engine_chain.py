@@ -2,7 +2,7 @@
 
 Both sides do the same to a row (three times "v + 1", twice "v > -1") and keep all results. The
 engine also checks the rows' form and marks late ones. Single tuples come 10 µs apart and take 5 µs
-of virtual time, so that each is scheduled by itself; for batches 1,000 come at once.
+of virtual time; in bursts 1,000 come at once and have to queue. Each is scheduled by itself.
 """
 
 from __future__ import annotations
@@ -104,9 +104,5 @@ def measure() -> dict[str, float]:
         by_bursts, burst, keep_trace=False
     )
     assert result.kernel.decisions == TUPLES
-    found["engine, bursts, automatic batches"], result = engine_speed(
-        by_bursts, burst, keep_trace=False, batching=True
-    )
-    assert result.kernel.decisions == TUPLES // BURST
     found["bytewax, batch 1,000"] = bytewax_speed(1_000)
     return found

@@ -109,8 +109,8 @@ def _medians(queued: int) -> Decision:
     stamps = Stamps()
     for unit in engine._program.units:
         assert unit.whole is not None
-        plain = unit.whole.count
-        unit.whole.count = stamps.around(plain)
+        plain = unit.whole.run
+        unit.whole.run = stamps.around(plain)
     draw = Random(queued)
     rounds = max(2, SAMPLES // queued)
     found = [

@@ -34,7 +34,6 @@ def run(
     *,
     charged: bool = True,
     partitioned: bool = False,
-    batching: bool = False,
     keep_trace: bool = True,
     fast_path: bool = True,
 ) -> RunResult:
@@ -43,7 +42,6 @@ def run(
         policy=policy,
         charged=charged,
         partitioned=partitioned,
-        batching=batching,
         keep_trace=keep_trace,
         fast_path=fast_path,
     )

@@ -95,7 +95,7 @@ def test_four_times_the_rate_is_told_under_every_policy(policy: str) -> None:
     assert summary.outputs[0].tuples + summary.rejected == 400
 
 
-@pytest.mark.parametrize("options", [{"batching": True}, {"fast_path": False}, {"charged": False}])
+@pytest.mark.parametrize("options", [{"fast_path": False}, {"charged": False}])
 def test_all_ways_of_running_count_alike(options: dict[str, bool]) -> None:
     plan = plan_of((SENSOR,), COPIED)
     bursts = [at(time, "s") for time in range(0, 40_000, 10_000) for _ in range(5)]

@@ -1,5 +1,5 @@
-"""Switched off, the fast path (lanes, whole trains at once, jumps over quiet instants, windows
-looked at only when due) leaves the same run: every step, tuple and number, to the nanosecond."""
+"""Switched off, the fast path (whole trains at once, jumps over quiet instants, windows looked at
+only when due) leaves the same run: every step, tuple and number, to the nanosecond."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from tests.engine import batching, test_cores, test_meaning
+from tests.engine import bursts, test_cores, test_meaning
 from tests.engine import test_figure_6 as figure_6
 from tests.engine.bounds import random_plan
 from tests.engine.random_runs import PATTERNS, Shape, random_arrivals, random_query, random_vehicle
@@ -15,10 +15,9 @@ from tests.engine.reserving import small
 from tests.engine.support import compiled, run, steps_of
 
 from headway.compiler import compile_query
-from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.results import RunResult
-from headway.errors import InputError, PlacementError
+from headway.errors import PlacementError
 from headway.model.plan import Plan
 from headway.schedule.online import ENGINE_POLICIES, POLICIES
 
@@ -108,25 +107,25 @@ def test_the_cases_of_several_cores() -> None:
             compare(case, "s-edf", partitioned=partitioned)
 
 
-def bursts(seed: int) -> Iterator[Case]:
+def in_bursts(seed: int) -> Iterator[Case]:
     draw = random.Random(seed)
     while True:
-        plan = batching.safe_plan(draw)
+        plan = bursts.safe_plan(draw)
         if plan is not None:
-            yield plan, batching.arrivals_of(draw, plan.query)
+            yield plan, bursts.arrivals_of(draw, plan.query)
 
 
 def malformed_and_late() -> Case:
-    source = batching.sensor("s", 40, 10 * batching.MS, delay=5 * batching.MS, lateness=0)
+    source = bursts.sensor("s", 40, 10 * bursts.MS, delay=5 * bursts.MS, lateness=0)
     rows: list[object] = [(10_000 + number, number, float(number)) for number in range(40)]
     rows[3], rows[11], rows[20] = (10_003, "three", 3.0), None, (6_000, 20, 20.0)
-    plan = batching.chains((source, 3, 10 * batching.US, 20 * batching.MS))
-    return plan, [Arrival(11 * batching.MS, "s", row) for row in rows]  # type: ignore[arg-type]
+    plan = bursts.chains((source, 3, 10 * bursts.US, 20 * bursts.MS))
+    return plan, [Arrival(11 * bursts.MS, "s", row) for row in rows]  # type: ignore[arg-type]
 
 
-def test_the_cases_of_batches_run_one_by_one() -> None:
+def test_bursts() -> None:
     saved = 0
-    for _, case in zip(range(25), bursts(7), strict=False):
+    for _, case in zip(range(25), in_bursts(7), strict=False):
         saved += compare(case, "s-edf")
     assert saved > 0
     compare(malformed_and_late(), "s-edf")
@@ -144,7 +143,7 @@ def test_the_cases_of_reservations(text: str, policy: str) -> None:
 
 
 def changed(edit: Callable[[list[Arrival]], None]) -> object:
-    plan, arrivals = next(bursts(7))
+    plan, arrivals = next(in_bursts(7))
     listed = list(arrivals)
     edit(listed)
     return seen(run(plan, listed, fast_path=False))
@@ -158,9 +157,3 @@ def test_the_comparison_sees_a_tuple_and_a_nanosecond() -> None:
     assert changed(lambda listed: None) == same
     assert changed(list.pop) != same  # type: ignore[arg-type]
     assert changed(later) != same
-
-
-def test_batches_are_a_part_of_it() -> None:
-    plan, arrivals = next(bursts(7))
-    with pytest.raises(InputError, match="batches are a part of the fast path"):
-        Engine(plan=plan, batching=True, fast_path=False).run(arrivals)

@@ -280,10 +280,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"speed": 0.0, "clock": ManualClock()},
         "speed must be more than nothing; got 0.0",
     ),
-    "batching": (
-        {"batching": True, "clock": ManualClock()},
-        "batching is for virtual time; leave out clock=",
-    ),
     "zero cost": (
         {"zero_cost": True, "clock": ManualClock()},
         "zero_cost is for virtual time; leave out clock=",

@@ -30,7 +30,7 @@ def opened() -> dict[str, SensorFusion[Any]]:
     compilation = check_query(load_query(EXAMPLE).query)
     found: dict[str, SensorFusion[Any]] = {}
     for operator in compilation.graph.operators.values():
-        if isinstance(operator, Fusion):
+        if isinstance(operator, Fusion) and operator.implementation is not None:
             fusion = CLASSES[operator.implementation]()
             fusion.open(
                 OperatorContext(

@@ -3,7 +3,10 @@ with the source of a node."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from headway.model.plan import Plan
+from headway.native.cpp_process import Carrier
 from headway.native.source_tree import NodeSources
 
 MAIN = """\
@@ -20,7 +23,12 @@ int main() {{
 
 
 def small_source(
-    plan: Plan, node: str, policy: str = "s-edf", *, app: tuple[str, ...] = ()
+    plan: Plan,
+    node: str,
+    policy: str = "s-edf",
+    *,
+    app: tuple[str, ...] = (),
+    carriers: Collection[Carrier] = (),
 ) -> NodeSources:
     assert node in [query.node for query in plan.node_queries]
     main = MAIN.format(

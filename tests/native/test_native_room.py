@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from tests.engine import batching
+from tests.engine import bursts
 from tests.engine.random_runs import PATTERNS, Shape, random_arrivals, random_query, random_vehicle
 from tests.engine.support import compiled
 from tests.native.needed import needs_sanitizers
@@ -19,10 +19,10 @@ from headway.native.toolchain import Mode
 
 def burst(count: int) -> Case:
     """So many tuples at one instant, before a train of three maps."""
-    source = batching.sensor("s", count, 10 * batching.MS, delay=5 * batching.MS, lateness=0)
-    plan = batching.chains((source, 3, 10 * batching.US, 20 * batching.MS))
+    source = bursts.sensor("s", count, 10 * bursts.MS, delay=5 * bursts.MS, lateness=0)
+    plan = bursts.chains((source, 3, 10 * bursts.US, 20 * bursts.MS))
     rows = [(10_000 + number, number, float(number)) for number in range(count)]
-    return Case(plan=plan, arrivals=[Arrival(11 * batching.MS, "s", row) for row in rows])
+    return Case(plan=plan, arrivals=[Arrival(11 * bursts.MS, "s", row) for row in rows])
 
 
 def overloaded(count: int) -> list[Case]:

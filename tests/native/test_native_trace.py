@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.engine import batching, test_cores
+from tests.engine import bursts, test_cores
 from tests.engine import test_figure_6 as figure_6
 from tests.engine.random_runs import (
     PATTERNS,
@@ -119,14 +119,14 @@ def test_several_cores(tmp_path: Path) -> None:
 def test_bursts_and_what_is_malformed(tmp_path: Path) -> None:
     draw, given = random.Random(7), list[Case]()
     while len(given) < 12:
-        plan = batching.safe_plan(draw)
+        plan = bursts.safe_plan(draw)
         if plan is not None:
-            given.append(Case(plan=plan, arrivals=batching.arrivals_of(draw, plan.query)))
-    source = batching.sensor("s", 40, 10 * batching.MS, delay=5 * batching.MS, lateness=0)
+            given.append(Case(plan=plan, arrivals=bursts.arrivals_of(draw, plan.query)))
+    source = bursts.sensor("s", 40, 10 * bursts.MS, delay=5 * bursts.MS, lateness=0)
     rows: list[object] = [(10_000 + number, number, float(number)) for number in range(40)]
     rows[3], rows[11], rows[20] = (10_003, "three", 3.0), None, (6_000, 20, 20.0)
-    plan = batching.chains((source, 3, 10 * batching.US, 20 * batching.MS))
-    arrivals = [Arrival(11 * batching.MS, "s", row) for row in rows]  # type: ignore[arg-type]
+    plan = bursts.chains((source, 3, 10 * bursts.US, 20 * bursts.MS))
+    arrivals = [Arrival(11 * bursts.MS, "s", row) for row in rows]  # type: ignore[arg-type]
     check([*given, Case(plan=plan, arrivals=arrivals)], tmp_path)
 
 

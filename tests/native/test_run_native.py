@@ -167,7 +167,7 @@ def test_no_compiler_is_said_clearly(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ("options", "said"),
     [
         (("--clock", "wall"), "--engine native runs in virtual time"),
-        (("--batching",), "--batching is not for --engine native"),
+        (("--batching",), "No such option: --batching"),
         (("--mode", "stream"), "--mode belongs to --engine spark"),
     ],
 )

@@ -152,7 +152,7 @@ def test_what_every_program_is_compiled_with() -> None:
         "-fno-exceptions",
         "-fno-rtti",
         "-ffp-contract=off",
-        "-O2",
+        "-Os",
     } <= set(flags)
     assert "-Werror" not in flags_of(gcc, kind=Kind.EXECUTABLE, mode=Mode.RELEASE, strict=False)
     shared = flags_of(gcc, kind=Kind.SHARED, mode=Mode.RELEASE)

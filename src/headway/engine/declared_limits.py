@@ -63,19 +63,6 @@ class RateWatch:
 
         return arrived_displaced if jitter else arrived
 
-    def all_arrived(self, times: Iterable[int]) -> None:
-        """The same for many at once, in order."""
-        if self.rate.jitter:
-            for now in times:
-                self.arrived(now)
-            return
-        earliest, append, period = self.earliest, self.earliest.append, self.rate.period
-        for now in times:
-            if now < earliest[0]:
-                self.beyond += 1
-            else:
-                append(now + period)
-
 
 def rate_text(rate: Rate) -> str:
     return f"{rate.count} per {format_duration(rate.period)}"

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from headway.compiler.latency.verdict import batch_budget
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Sink
 from headway.engine.operators.operator_base import Dropped
@@ -32,12 +31,7 @@ from headway.errors import InputError
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.user_operator import Row
-from headway.schedule.online import (
-    ENGINE_POLICIES,
-    Policy,
-    ReservationPolicy,
-    engine_policy_named,
-)
+from headway.schedule.online import Policy, ReservationPolicy, engine_policy_named
 from headway.schedule.online.policy import RerankingPolicy
 from headway.schedule.overload.plan_paths import check_nodes, task_sets_of
 from headway.sources.recordings import Contents, read_recording
@@ -54,8 +48,7 @@ class Engine:
     """One vehicle. ``charged`` off runs the query as if operators took no time: its meaning.
 
     ``partitioned`` gives each unit a core of its node for good; otherwise all cores of a node share
-    one queue (global). ``batching`` lets waiting tuples of a train run as one for as long as every
-    promise of the plan is still kept. A fresh engine is needed for each run: operators keep state.
+    one queue (global). A fresh engine is needed for each run: operators keep state.
     ``fast_path`` off takes no short cuts: the same run, operator by operator and event by event.
     """
 
@@ -63,7 +56,6 @@ class Engine:
     policy: str | Policy = "s-edf"
     charged: bool = True
     partitioned: bool = False
-    batching: bool = False
     fast_path: bool = True
     keep_trace: bool = True
     keep_outputs: bool = True
@@ -86,7 +78,6 @@ class Engine:
         outputs = records_of(self.plan.query)
         side = SideOutput()
         trace = Trace(kept=self.keep_trace)
-        plain = self.keep_outputs and self.on_output is None and not self.keep_trace
         time = VirtualTime(
             self.plan,
             self._program,
@@ -95,8 +86,6 @@ class Engine:
             on_drop=self.on_drop or side.take,
             trace=trace,
             partitioned=self.partitioned,
-            bulk={name: record.extend for name, record in outputs.items()} if plain else {},
-            batch_budget=self._batch_budget(),
             quick=self.fast_path,
         )
         if self._reserves is not None:
@@ -106,22 +95,6 @@ class Engine:
             Reranking(time, self._policy)
         time.run(arrivals)
         return RunResult(outputs, side, trace, time.kernel)
-
-    def _batch_budget(self) -> int:
-        if not self.batching:
-            return 0
-        if not self._policy.batches:
-            able = " or ".join(name for name, one in ENGINE_POLICIES.items() if one.batches)
-            raise InputError(
-                f"batches need the policy {able}",
-                got=self._policy.name,
-                want="use that policy or no batches",
-            )
-        if not self.fast_path:
-            raise InputError(
-                "batches are a part of the fast path", want="leave it on, or no batches"
-            )
-        return batch_budget(self.plan)
 
     def stream(self, arrivals: Iterable[Arrival], output: str) -> Iterator[OutputTuple]:
         """The tuples of one output in order, as the run goes on."""

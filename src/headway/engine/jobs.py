@@ -55,14 +55,9 @@ class GatheredBatch:
         return sum(map(len, self.rows.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingTuples:
-    """The job stands for all tuples that wait before its unit to run as a batch."""
+Work = FreshTuple | HeadResult | GatheredBatch
 
-
-Work = FreshTuple | HeadResult | GatheredBatch | WaitingTuples
-
-FRESH_TUPLE, HEAD_RESULT, WAITING_TUPLES = FreshTuple(), HeadResult(), WaitingTuples()
+FRESH_TUPLE, HEAD_RESULT = FreshTuple(), HeadResult()
 
 
 # -------------------------------------------------------------------- jobs
@@ -105,20 +100,6 @@ class Stepping:
         return True
 
 
-class FusedCourse:
-    """How far a job has come in a train that is one fused function. Nobody sees its result before
-    the end, so the function has run when the job begins."""
-
-    __slots__ = ("done", "ran", "result")
-
-    def __init__(self, result: Row | None, ran: int) -> None:
-        self.result = result
-        self.ran = ran
-        """operators that take part"""
-        self.done = 0
-        """operators whose time is over, or is when the operator under way ends"""
-
-
 class ReadyJob(NamedTuple):
     """A unit with a tuple, ready to run or preempted; the least (key, number) goes first."""
 
@@ -132,17 +113,13 @@ class ReadyJob(NamedTuple):
     late: bool
     work: Work
     flight: Flight | None
-    progress: Stepping | FusedCourse | None = None
+    progress: Stepping | None = None
     """of a job that has begun"""
 
 
 def tuples_of(job: ReadyJob) -> int:
     """How many tuples the job is about."""
     return job.work.items if isinstance(job.work, GatheredBatch) else 1
-
-
-make_job = tuple.__new__
-"""makes a ReadyJob from a tuple of all fields, without its slower constructor: the hot path"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,9 @@ from headway.engine.jobs import (
     ReadyJob,
     Slot,
     Slots,
-    WaitingTuples,
     Work,
-    make_job,
 )
+from headway.engine.operators.fused import Fused
 from headway.engine.operators.operator_base import DropKind, Dropped, StatefulOperator
 from headway.engine.operators.user_defined import CustomOperator, Signal
 from headway.engine.program import Flight, Flights, Refining, RunProgram, Unit
@@ -54,9 +53,6 @@ OUTPUT, MISS = int(EventKind.OUTPUT), int(EventKind.MISS)
 
 Sink = Callable[[Row, int], None]
 """takes a tuple of an output and the time of its completion (ns)"""
-
-BulkSink = Callable[[list[Row], int], None]
-"""takes many tuples of an output that were completed at one time"""
 
 
 class Outlet:
@@ -103,8 +99,7 @@ class Gatekeeper(Protocol):
 
 
 class Kernel:
-    """Runs a program under a time keeper. ``sinks`` take the outputs by name, ``bulk`` many tuples
-    at once where an output can take them so.
+    """Runs a program under a time keeper. ``sinks`` take the outputs by name.
 
     ``eager`` looks whether windows can close every time that time moves. ``clock``, where time
     passes by itself, is read when a tuple is handed to an output. ``on_time_moved`` is called
@@ -122,7 +117,6 @@ class Kernel:
         sinks: dict[str, Sink],
         on_drop: Callable[[Dropped, int], None],
         trace: Trace,
-        bulk: dict[str, BulkSink] | None = None,
         eager: bool = False,
         clock: Callable[[], int] | None = None,
         on_time_moved: Callable[[], None] | None = None,
@@ -140,7 +134,6 @@ class Kernel:
         self.queue: Callable[[ReadyJob], None] = time.queue
         self._clock = clock
         self._on_drop = on_drop
-        self._bulk = bulk or {}
         self.number = 0
         """of the last job, flight or timer"""
         self.roots = 0
@@ -263,23 +256,6 @@ class Kernel:
         if outlet.sent:
             self._send(outlet, row, root, late)
 
-    def pass_on_many(self, outlet: Outlet, rows: list[Row], root: int) -> None:
-        """Like :meth:`pass_on`, for the results of a batch, none of them late."""
-        outlet.passed += len(rows)
-        for name, sink in zip(outlet.output_names, outlet.outputs, strict=True):
-            many = self._bulk.get(name)
-            if many is not None:
-                many(rows, self.now)
-            else:
-                for row in rows:
-                    sink(row, self.now)
-        if outlet.units or outlet.sent:
-            for row in rows:
-                for unit, port in outlet.units:
-                    self.offer(unit, port, row, root, False)
-                if outlet.sent:
-                    self._send(outlet, row, root, False)
-
     def receive(self, stream: str, node: str, row: Row, root: int, late: bool) -> None:
         """A tuple of another node's stream has come."""
         if self.record:
@@ -306,9 +282,7 @@ class Kernel:
         flight = None if unit.flights is None else self.take_off(unit.flights, timestamp)
         key = unit.key(timestamp * MICROSECOND, root)
         number = self.number + 1
-        self.queue(
-            make_job(ReadyJob, (key, number, unit, port, row, root, late, work, flight, None))
-        )
+        self.queue(ReadyJob(key, number, unit, port, row, root, late, work, flight))
 
     def _run_free(
         self, unit: Unit, port: str, row: Row, timestamp: int, root: int, late: bool, work: Work
@@ -318,12 +292,8 @@ class Kernel:
         if whole is not None:
             # Stateless: one call. Whatever holds the tuple back from windows does so until it is
             # through.
-            result, ran = whole.count(row)
-            unit.ran[ran] += 1
-            if result is not None:
-                self.pass_on(self.exits[unit.index], result, root, late)
-            elif whole.side:
-                self.take_side(whole.take_side())
+            result, ran = whole.run(row)
+            self.whole_ran(unit, whole, result, ran, root, late)
             return
         flight = None if unit.flights is None else self.take_off(unit.flights, timestamp)
         for _ in self.slots(unit, port, row, root, late, work):
@@ -332,6 +302,16 @@ class Kernel:
             # No time has passed: windows look when the whole arrival or timer is through, or
             # which consumer of a stream is served first would decide what closes before it.
             flight.landed = True
+
+    def whole_ran(
+        self, unit: Unit, whole: Fused, result: Row | None, ran: int, root: int, late: bool
+    ) -> None:
+        """A stateless train ran in one call, ``ran`` operators of it."""
+        unit.ran[ran] += 1
+        if result is not None:
+            self.pass_on(self.exits[unit.index], result, root, late)
+        elif whole.side:
+            self.take_side(whole.take_side())
 
     def _gather(self, unit: Unit, port: str, row: Row, root: int, late: bool) -> None:
         """A tuple comes to a unit whose head gathers a batch."""
@@ -400,8 +380,6 @@ class Kernel:
                 if unit.refining is not None and unit.refining.place == 0 and rows:
                     rows = yield from self._refined(unit, unit.refining, rows, alone=True)
                 pending += self._results(unit, unit.custom, 0, rows, row[0], late)
-            case WaitingTuples():
-                raise AssertionError("tuples that wait for a batch are run by the fast path")
         if work is not FRESH_TUPLE and len(steps) > 1:
             self.produced[unit.operators[0]] += len(pending)
         exit_outlet = self.exits[unit.index]
@@ -424,7 +402,7 @@ class Kernel:
                 if index + 1 < len(steps):
                     self.produced[name] += len(rows)
                 continue
-            out, ran = step.fused.count(row)
+            out, ran = step.fused.run(row)
             for offset in range(1, ran):
                 self.produced[name] += 1
                 name = unit.operators[step.first + offset]

@@ -258,9 +258,7 @@ def trace_table(result: RunResult) -> Any:
     trains = {unit.name: unit.operators for unit in result.kernel.program.units}
     operators: list[list[str] | None] = []
     for kind, _, _, _, _, what, _, first, ran in result.trace.events:
-        if kind == EventKind.RUN:
-            operators.append(list(trains[what][first : first + ran]))
-        else:
-            operators.append(list(trains[what]) if kind == EventKind.BATCH else None)
+        run = kind == EventKind.RUN
+        operators.append(list(trains[what][first : first + ran]) if run else None)
     table = result.trace.to_table()
     return table.append_column("operators", pa.array(operators, pa.list_(pa.string())))

@@ -65,11 +65,6 @@ class OutputRecord:
     precision: Precision = field(default_factory=Precision)
     """of the optional parts before it; none were asked for where there are none"""
 
-    def extend(self, rows: list[Row], completed: int) -> None:
-        """Many tuples, completed at one time."""
-        self.rows += rows
-        self.completed += [completed] * len(rows)
-
     def __len__(self) -> int:
         return len(self.rows)
 

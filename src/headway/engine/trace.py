@@ -29,8 +29,6 @@ class EventKind(IntEnum):
     SEND = 10
     RECEIVE = 11
     RELEASE = 12
-    BATCH = 15
-    """tuples that ran as one; ``ran`` is how many"""
     FRAME = 13
     BEHIND = 14
     OVERRUN = 16

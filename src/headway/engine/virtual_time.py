@@ -5,12 +5,11 @@ by the network, timers; then free cores choose. Within a kind, the earlier sched
 
 A core runs the most urgent ready job operator by operator. While nothing else can happen before an
 operator ends, time jumps there; otherwise its end is an event among the others, and after it a
-more urgent job may go first. Whole trains at once are the business of
-:mod:`headway.engine.fast_path`, which can be switched off.
+more urgent job may go first. A stateless train during which nothing else can happen is one call.
 
 A job gets its key from the policy when it is released (:meth:`Kernel.release
-<headway.engine.kernel.Kernel.release>`); before its next operator :meth:`VirtualTime.key_now` says
-what its key is by then, and :meth:`VirtualTime.outranked` compares it with that of the most urgent
+<headway.engine.kernel.Kernel.release>`); before its next operator :meth:`VirtualTime._key_now` says
+what its key is by then, and :meth:`VirtualTime._outranked` compares it with that of the most urgent
 job waiting.
 """
 
@@ -21,9 +20,9 @@ from heapq import heappop, heappush
 from typing import Any
 
 from headway.engine.bus_network import BusNetwork
-from headway.engine.fast_path import FastPath
 from headway.engine.jobs import DECISION, FINISH, NEVER, Arrival, ReadyJob, Stepping, TimedCall
-from headway.engine.kernel import BulkSink, Kernel, Outlet, Sink
+from headway.engine.kernel import Kernel, Outlet, Sink
+from headway.engine.operators.fused import Fused
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.overseer import Overseer, put_over
 from headway.engine.program import Flight, RunProgram, Unit
@@ -58,9 +57,8 @@ class CoreGroup:
 class VirtualTime:
     """Runs a program in virtual time under a policy.
 
-    ``batch_budget``: how long (ns) waiting tuples of a train may run as one batch. ``quick`` off
-    takes no short cuts: no jumps over instants at which nothing else happens, no fast path, a look
-    at the windows whenever time moves. The run is the same.
+    ``quick`` off takes no short cuts: no jumps over instants at which nothing else happens, no
+    trains as one call, a look at the windows whenever time moves. The run is the same.
     """
 
     def __init__(
@@ -73,14 +71,11 @@ class VirtualTime:
         on_drop: Callable[[Dropped, int], None],
         trace: Trace,
         partitioned: bool = False,
-        bulk: dict[str, BulkSink] | None = None,
-        batch_budget: int = 0,
         quick: bool = True,
     ) -> None:
         self.kernel = Kernel(
-            plan, program, self,
-            sinks=sinks, on_drop=on_drop, trace=trace, bulk=bulk, eager=not quick,
-        )  # fmt: skip
+            plan, program, self, sinks=sinks, on_drop=on_drop, trace=trace, eager=not quick
+        )
         self.events: list[TimedCall] = []
         self.arrivals: Iterator[Arrival] = iter(())
         self.arrival: Arrival | None = None
@@ -104,11 +99,10 @@ class VirtualTime:
         if not quick:
             for unit in program.units:
                 unit.whole = None
-        self._fast = FastPath(self, batch_budget) if quick else None
 
     def overseen(self, overseer: Overseer) -> None:
         """Has every job admitted, and looked at before each of its operators: no whole trains."""
-        self._overseer, self._fast = overseer, None
+        self._overseer = overseer
         put_over(overseer, self.kernel, self.queue)
         for unit in self.kernel.program.units:
             if not unit.free:
@@ -133,9 +127,7 @@ class VirtualTime:
 
     def _drain(self) -> None:
         kernel, source, groups = self.kernel, self.arrivals, self._groups
-        events, waiting, fast = self.events, self.waiting, self._fast
-        lanes = {} if fast is None else fast.lanes
-        choose = self._choose if fast is None else fast.choose
+        events, waiting = self.events, self.waiting
         while True:
             time = self.next_arrival
             if events and events[0][0] < time:
@@ -143,7 +135,7 @@ class VirtualTime:
             if waiting and time > kernel.now:
                 index = next(iter(waiting))
                 del waiting[index]
-                choose(groups[index])
+                self._choose(groups[index])
                 continue
             if time == NEVER:
                 return
@@ -158,23 +150,17 @@ class VirtualTime:
                 # Taken first, so that whoever handles this arrival knows when the next one comes.
                 self.arrival = following = next(source, None)
                 self.next_arrival = NEVER if following is None else following[0]
-                _, name, row = arrival
-                lane = lanes.get(name)
-                if lane is None:
-                    kernel.arrive(name, row)
-                else:
-                    assert fast is not None
-                    fast.arrive(lane, row)
+                kernel.arrive(arrival.source, arrival.row)
             while events and events[0][0] == time:
                 _, _, _, function, argument = heappop(events)
                 function(argument)
 
-    def more_now(self) -> bool:
+    def _more_now(self) -> bool:
         """Whether anything else happens at this instant, before cores choose."""
         now, events = self.kernel.now, self.events
         return self.next_arrival <= now or bool(events and events[0][0] <= now)
 
-    def quiet(self, group: CoreGroup, end: int) -> bool:
+    def _quiet(self, group: CoreGroup, end: int) -> bool:
         """Whether nothing else happens before ``end``, nor at it but arrivals."""
         if end > self.next_arrival or self.waiting or group.cores > 1:
             return False
@@ -221,7 +207,7 @@ class VirtualTime:
         """Gives free cores the most urgent jobs."""
         kernel, ready, over = self.kernel, group.ready, self._overseer
         while ready and group.free:
-            if self.more_now():
+            if self._more_now():
                 self.waiting[group.index] = None
                 return
             self.waiting.pop(group.index, None)
@@ -231,23 +217,38 @@ class VirtualTime:
             kernel.decisions += 1
             start = kernel.now + group.decision_cost + group.penalty
             group.penalty = 0
-            self.run_job(group, job, start)
+            whole = job.unit.whole
+            if whole is None or job.progress or not self._quiet(group, start + job.unit.cost):
+                self._run_job(group, job, start)
+            else:
+                self._run_whole(group, job, whole, start)
 
-    def key_now(self, group: CoreGroup, job: ReadyJob) -> Key:
+    def _key_now(self, group: CoreGroup, job: ReadyJob) -> Key:
         """By what a job that has begun is ordered before its next operator."""
         return job.key if self._overseer is None else self._overseer.key_now(group.ready, job)
 
-    def outranked(self, group: CoreGroup, job: ReadyJob) -> bool:
+    def _outranked(self, group: CoreGroup, job: ReadyJob) -> bool:
         """Whether another job is to go before the next operator of one that has begun."""
         if not self._preemptive:
             return False
-        key = self.key_now(group, job)
+        key = self._key_now(group, job)
         ready = group.ready
         return bool(ready) and bool(ready[0].key < key)
 
     # ---------------------------------------------------------------- running
 
-    def run_job(self, group: CoreGroup, job: ReadyJob, start: int) -> None:
+    def _run_whole(self, group: CoreGroup, job: ReadyJob, whole: Fused, start: int) -> None:
+        """Runs a stateless train in one call; nothing else can happen before its end."""
+        kernel, unit = self.kernel, job.unit
+        result, ran = whole.run(job.row)
+        kernel.now = end = start + unit.spent[ran]
+        if kernel.record:
+            self._note_run(group, group.free[0], job, start, end, 0, ran)
+        kernel.whole_ran(unit, whole, result, ran, job.root, job.late)
+        if job.flight is not None:
+            kernel.land(job.flight)
+
+    def _run_job(self, group: CoreGroup, job: ReadyJob, start: int) -> None:
         """Gives a job a free core: it begins, or goes on."""
         core = group.free.pop()
         if job.progress is None:
@@ -257,35 +258,41 @@ class VirtualTime:
         else:
             over = self._overseer
             kind = EventKind.RESUME if over is None else over.resumed(job)
-            self.note_instant(kind, group, core, job)
+            self._note_instant(kind, group, core, job)
         self._step(group, core, job, start)
 
     def _step(self, group: CoreGroup, core: int, job: ReadyJob, start: int) -> None:
         """Runs the job's operators one by one while nothing can happen before their end."""
         over = self._overseer
         kernel, progress = self.kernel, job.progress
-        assert isinstance(progress, Stepping)
+        assert progress is not None
         if over is not None and not progress.until:
             key = over.key_now(group.ready, job)
             if key != job.key:
                 job = job._replace(key=key)
                 if group.ready and group.ready[0].key < key:
                     heappush(group.ready, job)
-                    self.leave(group, core)
+                    self._leave(group, core)
                     return
                 over.goes_on(job)
+        began, first = start, progress.operator
         while True:
             end = start + progress.cost
             if kernel.record:
-                self.note_run(group, core, job, start, end, progress.operator, 1)
-            if not (self._quick and self.quiet(group, end)):
+                if job.unit.whole is None:
+                    began, first = start, progress.operator
+                elif progress.operator > first:  # a stateless train is noted as one run
+                    kernel.trace.events.pop()
+                count = progress.operator - first + 1
+                self._note_run(group, core, job, began, end, first, count)
+            if not (self._quick and self._quiet(group, end)):
                 self.at(end, FINISH, self._operator_ends, (group, core, job, progress))
                 return
             kernel.now = start = end
             if not self._step_on(job, progress):
                 self._end(group, core, job)
                 return
-            if self.more_now():
+            if self._more_now():
                 self.at(start, DECISION, self._continue, (group, core, job))
                 return
             if not self._may_go_on(group, core, job):
@@ -295,10 +302,12 @@ class VirtualTime:
         """An operator has ended at an instant at which other things happen too: go on after
         them."""
         group, core, job, progress = argument
-        if self._step_on(job, progress):
-            self.go_on_after_others(self._continue, (group, core, job))
-        else:
+        if not self._step_on(job, progress):
             self._end(group, core, job)
+        elif self._quick and not self._more_now():
+            self._continue((group, core, job))
+        else:
+            self.at(self.kernel.now, DECISION, self._continue, (group, core, job))
 
     def _step_on(self, job: ReadyJob, progress: Stepping) -> bool:
         """An operator does what it does; whether another one follows."""
@@ -317,15 +326,6 @@ class VirtualTime:
         over.worked(job, cost, cost)
         return more
 
-    def go_on_after_others(
-        self, function: Callable[[Any], None], argument: tuple[CoreGroup, int, ReadyJob]
-    ) -> None:
-        """Goes on with a job when everything else has happened at this instant."""
-        if self._quick and not self.more_now():
-            function(argument)
-        else:
-            self.at(self.kernel.now, DECISION, function, argument)
-
     def _continue(self, argument: tuple[CoreGroup, int, ReadyJob]) -> None:
         group, core, job = argument
         if self._may_go_on(group, core, job):
@@ -335,35 +335,35 @@ class VirtualTime:
         """Whether a job is to run its next operator now. If not it has given way, or an optional
         part was all it had left and is cut."""
         progress = job.progress
-        if isinstance(progress, Stepping) and progress.until:
+        if progress is not None and progress.until:
             if not group.ready and self.kernel.now + progress.cost <= progress.until:
                 return True
-            self.note_instant(EventKind.CUT, group, core, job)
+            self._note_instant(EventKind.CUT, group, core, job)
             if not self._give(job, progress.cut, 0):
                 self._end(group, core, job)
                 return False
-        if self.outranked(group, job):
-            self.preempt(group, core, job)
+        if self._outranked(group, job):
+            self._preempt(group, core, job)
             return False
         return True
 
-    def preempt(self, group: CoreGroup, core: int, job: ReadyJob) -> None:
+    def _preempt(self, group: CoreGroup, core: int, job: ReadyJob) -> None:
         """A job gives way, for the cost of a preemption."""
         if self._overseer is not None:
             job = job._replace(key=self._overseer.key_now(group.ready, job))
         self.kernel.preemptions += 1
-        self.note_instant(EventKind.PREEMPT, group, core, job)
+        self._note_instant(EventKind.PREEMPT, group, core, job)
         group.penalty += group.preemption_cost
         heappush(group.ready, job)
-        self.leave(group, core)
+        self._leave(group, core)
 
-    def leave(self, group: CoreGroup, core: int) -> None:
+    def _leave(self, group: CoreGroup, core: int) -> None:
         """A core is free."""
         group.free.append(core)
         self.waiting[group.index] = None
 
     def _end(self, group: CoreGroup, core: int, job: ReadyJob) -> None:
-        self.leave(group, core)
+        self._leave(group, core)
         if job.flight is not None:
             self.kernel.land(job.flight)
         if self._overseer is not None:
@@ -371,7 +371,7 @@ class VirtualTime:
 
     # ---------------------------------------------------------------- trace
 
-    def note_run(
+    def _note_run(
         self,
         group: CoreGroup,
         core: int,
@@ -390,9 +390,9 @@ class VirtualTime:
         """Something befell a job on the only core of its group."""
         group = self.group_of[job.unit.index]
         (core,) = group.places
-        self.note_instant(kind, group, core, job)
+        self._note_instant(kind, group, core, job)
 
-    def note_instant(self, kind: EventKind, group: CoreGroup, core: int, job: ReadyJob) -> None:
+    def _note_instant(self, kind: EventKind, group: CoreGroup, core: int, job: ReadyJob) -> None:
         """Something befell a job on a core."""
         kernel = self.kernel
         if kernel.record:

@@ -63,7 +63,6 @@ def run(
     most_waiting: int | None = None,
     zero_cost: bool = False,
     cores: Literal["global", "partitioned"] = "global",
-    batching: bool = False,
     trace: bool = False,
     sinks: Mapping[str, Sink] | None = None,
     spark: Any = None,
@@ -93,7 +92,6 @@ def run(
         speed=speed,
         most_waiting=most_waiting,
         partitioned=cores == "partitioned",
-        batching=batching,
         zero_cost=zero_cost,
         trace=trace,
         native=chosen == "native",
@@ -292,7 +290,6 @@ def _refuse_on_spark(
         "policy": policy is not None,
         "clock": not options.virtual,
         "cores": options.partitioned,
-        "batching": options.batching,
         "trace": options.trace,
         "sinks": bool(sinks),
     }

@@ -23,7 +23,6 @@ class OptionWords:
     speed: str
     wall: str
     zero_cost: str
-    batching: str
     partitioned: str
     virtual_again: str
     native: str
@@ -34,7 +33,6 @@ IN_PYTHON = OptionWords(
     speed="speed",
     wall="clock='wall'",
     zero_cost="zero_cost",
-    batching="batching",
     partitioned="cores='partitioned'",
     virtual_again="leave out clock=",
     native="engine='native'",
@@ -50,7 +48,6 @@ class VehicleOptions:
     clock: Literal["virtual", "wall"] | WallClock
     speed: float | None
     partitioned: bool
-    batching: bool
     zero_cost: bool
     trace: bool
     native: bool = False
@@ -76,7 +73,6 @@ class VehicleOptions:
             raise InputError(f"{words.speed} must be more than nothing", got=f"{self.speed}")
         given = {
             words.zero_cost: self.zero_cost,
-            words.batching: self.batching,
             words.partitioned: self.partitioned,
         }
         for option, used in given.items():
@@ -87,8 +83,6 @@ class VehicleOptions:
                 f"{words.native} runs in virtual time; {words.virtual_again}",
                 want="in real time compiled nodes run by themselves: headway build --target native",
             )
-        if self.native and self.batching:
-            raise InputError(f"{words.batching} is not for {words.native}", want="leave it out")
 
     @property
     def virtual(self) -> bool:
@@ -117,7 +111,6 @@ class VehicleOptions:
                 policy=self.policy,
                 charged=prepared.charged,
                 partitioned=self.partitioned,
-                batching=self.batching,
                 keep_trace=self.trace,
                 on_output=on_output,
             )

@@ -30,10 +30,10 @@ from headway.schedule.online import Policy
 
 @dataclass(kw_only=True)
 class NativeEngine:
-    """One vehicle. The options are those of :class:`~headway.engine.engine.Engine`; compiled code
-    takes no batches. ``on_output`` and ``on_drop`` are told piece by piece as the run goes on,
-    each in order. Unlike there one engine may run many times: every run begins anew. ``mode`` says
-    how the program is compiled: quickly (DEBUG), or so that it is quick."""
+    """One vehicle. The options are those of :class:`~headway.engine.engine.Engine`. ``on_output``
+    and ``on_drop`` are told piece by piece as the run goes on, each in order. Unlike there one
+    engine may run many times: every run begins anew. ``mode`` says how the program is compiled:
+    quickly (DEBUG), or so that it is quick."""
 
     plan: Plan
     policy: str | Policy = "s-edf"

@@ -15,12 +15,11 @@ from headway.engine.results import RunResult, VehicleRun
 from headway.engine.trace import EventKind
 from headway.model.plan import Plan
 from headway.model.routes import architecture_of
-from headway.report.plan.plan_tables import ARROW
 
 Entry = dict[str, Any]
 NETWORK = "network"
 EVENTS_THREAD = 0
-SLICES = (EventKind.RUN, EventKind.BATCH, EventKind.FRAME)
+SLICES = (EventKind.RUN, EventKind.FRAME)
 _WORDS = {
     EventKind.PREEMPT: "{} preempted",
     EventKind.RESUME: "{} resumes",
@@ -136,9 +135,6 @@ def slices_of(result: RunResult) -> Iterator[Slice]:
         if kind == EventKind.FRAME:
             details = {"tuple": job, "frame": f"{first + 1} of {ran}"}
             yield Slice(what, "frame", place, start, end, details)
-        elif kind == EventKind.BATCH:
-            name = f"{ARROW.join(units[what].operators)} ×{ran}"
-            yield Slice(name, "batch", place, start, end, {"task": what, "job": job, "tuples": ran})
         elif kind == EventKind.RUN:
             unit = units[what]
             for index in range(first, first + ran):

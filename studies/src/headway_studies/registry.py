@@ -19,7 +19,6 @@ from headway_studies.aedsms import (
 )
 from headway_studies.beyond import (
     across_nodes,
-    automatic_batches,
     cores,
     exact_alpha,
     never_failing,
@@ -70,7 +69,6 @@ OURS: dict[str, Study] = {
         never_failing.STUDY,
         across_nodes.STUDY,
         cores.STUDY,
-        automatic_batches.STUDY,
         recorded_drive.STUDY,
     )
 }

@@ -66,7 +66,6 @@ def test_each_holds_only_what_its_operators_need(built: dict[str, Executable]) -
         parts = {name.split(".")[1] for name in executable.modules if name.startswith("headway.")}
         assert parts.isdisjoint({*NEVER_CARRIED, "fusion"})
         assert "headway.engine.virtual_time" not in executable.modules
-        assert "headway.engine.fast_path" not in executable.modules
         assert "headway.schedule.online.s_edf" in executable.modules
         assert "headway.schedule.online.fifo" not in executable.modules
     operators = "headway/engine/operators/"

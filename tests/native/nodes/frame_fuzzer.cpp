@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "headway/node_options.hpp"
+#include "headway/node_deployment.hpp"
 #include "headway/transport.hpp"
 #include "sample_node.hpp"
 

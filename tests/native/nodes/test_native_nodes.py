@@ -63,7 +63,7 @@ NODES = ("front", "rear", "centre")
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("car") / "build"
-    build_car(PLAN, folder, targets=dict.fromkeys(NODES, Target.NATIVE))
+    build_car(PLAN, folder, targets=dict.fromkeys(NODES, Target.NATIVE), tcp=True)
     return folder
 
 
@@ -212,21 +212,10 @@ def run_hello(
     (part,) = slices_of(plan)
     write_arrivals(part, arrivals, folder / "ecu.rows")
     ran = subprocess.run(
-        [build / "ecu" / "bin" / "ecu", "--input", str(folder / "ecu.rows"), "--json",
-         "--deployment", str(deployment_of(build, folder))],
+        [build / "ecu" / "bin" / "ecu", "--input", str(folder / "ecu.rows"), "--json"],
         env={**os.environ, **variables}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return ran.returncode, json.loads(ran.stdout) if ran.stdout else {}, ran.stderr
-
-
-def deployment_of(build: Path, folder: Path) -> Path:
-    """With a port that is free now."""
-    told = json.loads((build / DEPLOYMENT).read_text(encoding="utf-8"))
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        told["nodes"]["ecu"]["address"] = f"127.0.0.1:{server.getsockname()[1]}"
-    path = folder / DEPLOYMENT
-    path.write_text(json.dumps(told), encoding="utf-8")
-    return path
 
 
 START = 1_700_000_000_000_000
@@ -290,10 +279,11 @@ def test_a_damaged_recording_is_refused(
     write_arrivals(part, [RecordedArrival(START, "speed", (START, 1.0), None)], path)
     path.write_bytes(path.read_bytes()[:-1] + spoil)
     ran = subprocess.run(
-        [build / "ecu" / "bin" / "ecu", "--input", str(path),
-         "--deployment", str(deployment_of(build, tmp_path))],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [build / "ecu" / "bin" / "ecu", "--input", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ran.returncode == 2
     assert said in ran.stderr
 
@@ -305,8 +295,8 @@ def test_a_damaged_recording_is_refused(
         (["--heartbeat", "soon"], "--heartbeat: got soon"),
         (["--nonsense", "1"], "an option that does not exist"),
         (["--input"], "nothing behind it"),
-        (["--deployment", "/nowhere"], "cannot read the addresses"),
-        (["--key", "/nowhere"], "cannot read the key"),
+        (["--subscriber", "127.0.0.1:9"], "built without connections"),
+        ([], "speed: nobody sends this source"),
     ],
 )
 def test_wrong_options_are_told(hello: tuple[Plan, Path], arguments: list[str], said: str) -> None:
@@ -318,13 +308,27 @@ def test_wrong_options_are_told(hello: tuple[Plan, Path], arguments: list[str], 
     assert said in ran.stderr
 
 
-def test_a_key_that_others_can_read_is_not_used(hello: tuple[Plan, Path], tmp_path: Path) -> None:
-    _, build = hello
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("--deployment", "cannot read the addresses"), ("--key", "cannot read the key")],
+)
+def test_a_node_with_peers_needs_the_files_of_its_build(
+    build: Path, option: str, said: str
+) -> None:
+    ran = subprocess.run(
+        [build / "rear" / "bin" / "rear", option, "/nowhere"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 2
+    assert said in ran.stderr
+
+
+def test_a_key_that_others_can_read_is_not_used(build: Path, tmp_path: Path) -> None:
     key = tmp_path / "nodes.key"
     key.write_bytes(bytes(32))
     key.chmod(0o644)
     ran = subprocess.run(
-        [build / "ecu" / "bin" / "ecu", "--key", str(key)],
+        [build / "rear" / "bin" / "rear", "--key", str(key)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode == 2

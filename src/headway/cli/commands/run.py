@@ -63,7 +63,6 @@ ON_THE_COMMAND_LINE = OptionWords(
     speed="--speed",
     wall="--clock wall",
     zero_cost="--zero-cost",
-    batching="--batching",
     partitioned="--cores partitioned",
     virtual_again="leave out --clock wall",
     native="--engine native",
@@ -158,7 +157,6 @@ class VehicleReplay:
             "clock": options.clock,
             "costs": "real" if wall else costs,
             "cores": (Cores.PARTITIONED if options.partitioned else Cores.GLOBAL).value,
-            "batching": options.batching,
         }
         if wall:
             data["speed"] = options.speed or 1.0
@@ -180,9 +178,7 @@ class VehicleReplay:
 
 # ---------------------------------------------------------------- options of one engine only
 
-VEHICLE_ONLY = frozenset(
-    {"clock", "zero_cost", "cores", "batching", "speed", "most_waiting", "trace"}
-)
+VEHICLE_ONLY = frozenset({"clock", "zero_cost", "cores", "speed", "most_waiting", "trace"})
 SPARK_ONLY = frozenset(
     {
         "mode",
@@ -447,12 +443,6 @@ def run(
     cores: Annotated[
         Cores, typer.Option(help="vehicle: how the cores of a node share its jobs")
     ] = Cores.GLOBAL,
-    batching: Annotated[
-        bool,
-        typer.Option(
-            "--batching", help="vehicle: waiting tuples run as one while every promise holds"
-        ),
-    ] = False,
     speed: Annotated[
         float | None,
         typer.Option(metavar="X", help="vehicle, --clock wall: so many times as fast as recorded"),
@@ -498,7 +488,6 @@ def run(
             partitioned=cores is Cores.PARTITIONED,
             speed=speed,
             most_waiting=most_waiting,
-            batching=batching,
             zero_cost=zero_cost,
             trace=trace,
             native=engine is EngineName.NATIVE,

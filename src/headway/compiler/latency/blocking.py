@@ -17,7 +17,6 @@ class Sections(Ages):
         """How long an operator under way can hold up more urgent work, its cascade included."""
         section = max(self._works[task.name, entry].section for entry in task.entries)
         section = max(section, self._gathered_section(task))
-        section += self.batch
         return section + (self._cascades[task.name] if self.shift(task) else 0)
 
     def _gathered_section(self, task: Task) -> int:

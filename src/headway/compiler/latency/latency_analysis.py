@@ -175,9 +175,9 @@ class Analysis(Sections):
             else:
                 for index, task in enumerate(tasks):
                     own = task.relative_deadline + late[len(tasks) + index]
-                    self.accepted[task.name] = min(own + self.batch, offered[index] + busy)
+                    self.accepted[task.name] = min(own, offered[index] + busy)
                     last = done_by[index] + late[index]
-                    self.latency[task.name] = min(last + self.batch, released[index] + busy)
+                    self.latency[task.name] = min(last, released[index] + busy)
         if reason:
             self.reasons[node.name] = reason
             self.latency.update(dict.fromkeys((task.name for task in tasks), None))

@@ -110,9 +110,6 @@ class Ages:
 
     compilation: Compilation
     """once the analysis has begun, with limits on the partners of all joins"""
-    batch: int = 0
-    """tuples may run as one, without a decision, for this long: it holds up others, and the first
-    of them until the last is done"""
     reserved: Mapping[str, int] = field(default_factory=dict)
     """node -> the share (millionths) that reservations of soft jobs hold at most, in place of what
     the ``soft`` tasks could ask for"""
@@ -250,10 +247,7 @@ class Ages:
         )
 
     def _is_local(self, stream: str, task: Task) -> bool:
-        """Whether tuples enter the task as soon as they arrive or are made. The results of a batch
-        wait for its end, and the node may run what is less urgent meanwhile: they enter anew."""
-        if self.batch and stream in self.compilation.graph.operators:
-            return False
+        """Whether tuples enter the task as soon as they arrive or are made."""
         return self.compilation.placement[stream] == task.node
 
     def _release_after(self, task: Task, stream: str, source: str, *, late: bool) -> int | None:

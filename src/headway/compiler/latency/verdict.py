@@ -1,6 +1,6 @@
 """Pass: the verdict. Loads of nodes and media, and for each output a latency bound, step by step.
 
-Also whether the promises still hold in other runs, and how long tuples may run as one batch.
+Also whether the promises still hold in other runs.
 """
 
 from __future__ import annotations
@@ -197,30 +197,3 @@ def broken(analysis: Analysis, outputs: Iterable[Output]) -> list[Output]:
         if bound is None or bound > (output.deadline or 0):
             found.append(output)
     return found
-
-
-# ---------------------------------------------------------------- batches
-
-
-FINEST = 1_000
-"""budgets below a microsecond are not worth a batch"""
-
-
-def batch_budget(plan: Plan) -> int:
-    """The longest batch, in nanoseconds of work, with which all deadlines can still be promised.
-
-    Tried from the least slack downwards, each time halved. 0 where the plan has no verdict or does
-    not keep its promises anyway: then every tuple is scheduled by itself.
-    """
-    verdict = plan.verdict
-    if verdict is None or not verdict.safe:
-        return 0
-    compilation = compilation_of(plan)
-    budget = min(promise.slack or 0 for promise in verdict.promises)
-    while budget >= FINEST and not _kept(compilation, budget):
-        budget //= 2
-    return budget if budget >= FINEST else 0
-
-
-def _kept(compilation: Compilation, budget: int) -> bool:
-    return not broken(Analysis(compilation, batch=budget), compilation.query.outputs)

@@ -105,9 +105,6 @@ class Policy(ABC):
     """schedules trains (True) or single operators (False)"""
     preemptive: ClassVar[bool]
     """whether a more urgent job goes before the next operator of one that has begun"""
-    batches: ClassVar[bool] = False
-    """whether waiting tuples of a train may run as one batch (`--batching`). How long one may take
-    follows from the plan's promises, which are made for earliest deadline first over trains"""
     guarded: ClassVar[bool] = False
     """whether it reserves processor time: it needs declared costs and rates, and hard load
     above capacity is refused before anything runs"""

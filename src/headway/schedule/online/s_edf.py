@@ -16,7 +16,6 @@ class StreamEdf(Policy):
     paper = "S-EDF, section 5.4"
     fuse = True
     preemptive = True
-    batches = True
 
     def key(self, unit: UnitFacts) -> KeyFunction:
         deadline = unit.deadline
@@ -34,4 +33,3 @@ class PrimitiveStreamEdf(StreamEdf):
     paper = "S-EDF, section 5.3"
     fuse = False
     preemptive = False
-    batches = False

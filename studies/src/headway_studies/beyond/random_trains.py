@@ -1,6 +1,4 @@
-"""Independent random trains on one node, and tuples for them: what the studies of cores and of
-batches run.
-"""
+"""Independent random trains on one node, and tuples for them: what the study of cores runs."""
 
 from __future__ import annotations
 

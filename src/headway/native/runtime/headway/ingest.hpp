@@ -116,8 +116,10 @@ class Shedder {
     if (!held_.empty() && now >= due()) {
       for (const Held& one : held_.items()) released_.push(one);
       held_.clear();
-      std::sort(released_.begin(), released_.end(),
-                [](const Held& left, const Held& right) { return left.place < right.place; });
+      // std::sort would be a tenth of a small node's program.
+      const auto before = [](const Held& left, const Held& right) { return left.place < right.place; };
+      std::make_heap(released_.begin(), released_.end(), before);
+      std::sort_heap(released_.begin(), released_.end(), before);
     }
     return released_;
   }

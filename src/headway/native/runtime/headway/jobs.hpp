@@ -63,7 +63,6 @@ enum class EventKind : std::uint8_t {
   RELEASE = 12,
   FRAME = 13,
   BEHIND = 14,
-  BATCH = 15,
   OVERRUN = 16,
   REPLENISH = 17,
 };

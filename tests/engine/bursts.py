@@ -1,20 +1,15 @@
-"""Random and hand-made plans for tests of batches, and what their runs gave."""
+"""Random and hand-made plans of stateless trains whose tuples come in bursts."""
 
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.compiler.build import one_node
-from tests.engine.counts import kernel_of
 from tests.engine.support import compiled, in_order
 
-from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
-from headway.engine.results import RunResult
-from headway.engine.trace import EventKind
 from headway.errors import PlacementError
 from headway.model.expression import Column, Sql
 from headway.model.operators import Filter, Input, Map, Operator, Union
@@ -22,7 +17,6 @@ from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
-from headway.model.user_operator import Row
 
 COLUMNS = schema(k="int", v="double")
 US, MS = MICROSECOND, MILLISECOND
@@ -155,29 +149,3 @@ def arrivals_of(draw: random.Random, query: Query, until: int = 40 * MS) -> Sequ
             time += rate.period + draw.choice((0, 0, 0, draw.randint(0, 3000) * US))
     draw.shuffle(found)
     return in_order(found)
-
-
-def run(plan: Plan, arrivals: Iterable[Arrival], *, batching: bool = False) -> RunResult:
-    return Engine(plan=plan, batching=batching).run(arrivals)
-
-
-def misses(result: RunResult) -> dict[str, int]:
-    return {name: found for name, one in result.outputs.items() if (found := one.misses)}
-
-
-def tuples(result: RunResult) -> dict[str, Counter[Row]]:
-    return {name: Counter(record.rows) for name, record in result.outputs.items()}
-
-
-def dropped(result: RunResult) -> Counter[tuple[str, str, str]]:
-    return Counter((one.where, one.kind, repr(one.row)) for _, one in result.side.dropped)
-
-
-def batches_in(result: RunResult) -> list[int]:
-    """How many tuples each batch held."""
-    return [event[8] for event in result.trace.events if event[0] == EventKind.BATCH]
-
-
-def ran(result: RunResult) -> dict[str, list[int]]:
-    """Unit -> how many tuples ended after n operators, by n."""
-    return {unit.name: unit.ran for unit in kernel_of(result).program.units}
