@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.invoke import EXAMPLES
+from tests.expressions.grammar import COLUMNS
 from tests.native.cpp_compiler import pack_rows
 from tests.native.expression_program import (
     Question,
@@ -21,7 +22,6 @@ from tests.native.expression_program import (
 )
 from tests.native.needed import emulator_of, needs_zig
 from tests.native.test_edge_values import (
-    COLUMNS,
     NEAR_ONE_REAL,
     NEAR_TWO_REALS,
     edge_rows,
