@@ -42,7 +42,7 @@ from headway.engine.jobs import (
 )
 from headway.engine.operators.operator_base import DropKind, Dropped, StatefulOperator
 from headway.engine.operators.user_defined import CustomOperator, Signal
-from headway.engine.program import Flight, Flights, Refining, RunProgram, Unit
+from headway.engine.program import Flight, Flights, RunProgram, Unit
 from headway.engine.trace import Event, EventKind, Trace
 from headway.engine.watermarks import SourceMarks, Watermarks
 from headway.model.plan import Plan
@@ -398,7 +398,7 @@ class Kernel:
                         yield 0, unit.base_cost + work.items * unit.item_cost, MANDATORY
                     rows = unit.custom.execute(work.rows, self.now, work.timed_out)
                 if unit.refining is not None and unit.refining.place == 0 and rows:
-                    rows = yield from self._refined(unit, unit.refining, rows, alone=True)
+                    rows = yield from self._refined(unit, unit.custom, rows, alone=True)
                 pending += self._results(unit, unit.custom, 0, rows, row[0], late)
             case WaitingTuples():
                 raise AssertionError("tuples that wait for a batch are run by the fast path")
@@ -419,7 +419,8 @@ class Kernel:
                 assert operator is not None
                 rows = operator.accept(port if index == 0 else step.port, row, self.now, late)
                 if unit.refining is not None and unit.refining.place == step.first and rows:
-                    rows = yield from self._refined(unit, unit.refining, rows, alone=not pending)
+                    assert isinstance(operator, CustomOperator)
+                    rows = yield from self._refined(unit, operator, rows, alone=not pending)
                 pending += self._results(unit, operator, index, rows, row[0], late)
                 if index + 1 < len(steps):
                     self.produced[name] += len(rows)
@@ -455,14 +456,18 @@ class Kernel:
             items -= 1
 
     def _refined(
-        self, unit: Unit, refining: Refining, rows: list[Row], *, alone: bool
+        self, unit: Unit, operator: CustomOperator, rows: list[Row], *, alone: bool
     ) -> Generator[Slot, bool | None, list[Row]]:
         """The optional part: the rows wait for it, piece by piece, until it is done or cut. It is
-        left out where another tuple of the job still has something mandatory before it."""
-        done = 0
+        left out where another tuple of the job still has something mandatory before it. What the
+        operator has dropped does not wait."""
+        refining, done = unit.refining, 0
+        assert refining is not None
+        if operator.side:
+            self.take_side(operator.take_side())
         if alone:
             until = min(row[0] for row in rows) * MICROSECOND + unit.task.relative_deadline
-            better = refining.operator.refine(rows, self.now)
+            better = operator.refine(rows, self.now)
             while done < refining.pieces:
                 if (yield refining.place, refining.piece, until):
                     break

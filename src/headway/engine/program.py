@@ -67,7 +67,6 @@ class Refining:
 
     place: int
     """index of the operator in the train"""
-    operator: CustomOperator
     pieces: int
     piece: int
 
@@ -272,10 +271,9 @@ def _unit(
         unit.rank = policy.rank(facts)
     last, part = steps[-1], operators[-1].optional_part
     if part is not None and charged and not graph.consumers[operators[-1].name]:
-        assert isinstance(last.stateful, CustomOperator)
-        last.stateful.check_refines()
-        piece = part.piece_on(node.speed)
-        unit.refining = Refining(last.first, last.stateful, part.pieces, piece)
+        if isinstance(last.stateful, CustomOperator):  # not where a program is only laid out
+            last.stateful.check_refines()
+        unit.refining = Refining(last.first, part.pieces, part.piece_on(node.speed))
     if head.gathering is not None:
         custom = stateful[head.name]
         cost = cost_of(head, node)

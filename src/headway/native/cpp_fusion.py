@@ -23,7 +23,7 @@ from headway.model.schema import DataType, Schema
 from headway.native.cpp_names import identifier
 from headway.native.cpp_text import listed, number, quoted, truth
 from headway.native.cpp_types import RowStruct
-from headway.native.native_class import native_class
+from headway.native.native_class import check_refines, native_class
 from headway.native.operator_code import STATEFUL, OperatorCode, WriteContext
 
 OWN_VEHICLE = f"{OwnVehicleFusion.__module__}:{OwnVehicleFusion.__qualname__}"
@@ -41,6 +41,8 @@ def write_fusion(operator: Fusion, context: WriteContext) -> OperatorCode:
     lines = list(_common(operator, context))
     if operator.native is not None:
         found = native_class(operator.native, operator.name)
+        if operator.optional is not None:
+            check_refines(found, operator.name)
         kind = f"{found.name}<{spec}>"
         header, files = found.header, found.files
         lines += _parameters(operator)

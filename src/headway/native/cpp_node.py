@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
 from headway.engine.nodes.wire_format import schema_hash
+from headway.model.plan import Crossing
 from headway.model.schema import DataType
+from headway.model.vehicle import Bus, BusKind
 from headway.native.cpp_program import CppProgram, program_file
-from headway.native.cpp_text import Constants, Fields, fields, quoted, span_of, table
+from headway.native.cpp_text import Constants, Fields, fields, quoted, span_of, table, truth
 from headway.native.cpp_types import RowColumn
+from headway.native.program_layout import ProgramLayout
 
 NODE = "node.hpp"
 WIRE_TYPES = {
@@ -71,6 +74,21 @@ class _Tables:
         return outputs[wire.removeprefix(OUTPUT)].stream
 
 
+def bus_streams(layout: ProgramLayout) -> list[tuple[Bus, Crossing, bool]]:
+    """The streams between the node and others on CAN buses: by which bus each leaves the node, or
+    comes to it, and whether it leaves."""
+    assert layout.part is not None
+    node, whole = layout.part.node, layout.whole
+    buses = {bus.name: bus for bus in whole.vehicle.buses if bus.kind is not BusKind.ETHERNET}
+    found = []
+    for crossing in whole.crossings:
+        for end, hop in ((crossing.sender, 0), (crossing.receiver, -1)):
+            bus = buses.get(crossing.hops[hop].name) if crossing.hops else None
+            if end == node and bus is not None:
+                found.append((bus, crossing, hop == 0))
+    return found
+
+
 def node_text(program: CppProgram) -> str:
     """``node.hpp``: the constant ``NODE`` in the program's namespace."""
     layout, part = program.layout, program.layout.part
@@ -123,6 +141,17 @@ def node_text(program: CppProgram) -> str:
                 columns=span_of(columns, len(row.columns)),
             )
         )
+    on_buses = [
+        fields(
+            bus=quoted(bus.name),
+            wire=str(tables.wire(crossing.stream)),
+            peer=str(peers.index(crossing.receiver if sent else crossing.sender)),
+            rank=str(crossing.priority),
+            sent=truth(sent),
+            fd=truth(bus.kind is BusKind.CAN_FD),
+        )
+        for bus, crossing, sent in bus_streams(layout)
+    ]
     peer_names = [quoted(peer) for peer in peers]
     node = fields(
         node=quoted(part.node),
@@ -135,6 +164,7 @@ def node_text(program: CppProgram) -> str:
         received=tables.table("headway::ReceivedStream", "RECEIVED", received),
         own=tables.table("headway::OwnSource", "OWN", own),
         output_wires=tables.table("headway::Index", "OUTPUT_WIRES", outputs),
+        bus_streams=tables.table("headway::BusStream", "BUS_STREAMS", on_buses),
     )
     body = node.lines(indent=0, end=";")
     return program_file(

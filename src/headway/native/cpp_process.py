@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from headway.engine.nodes.node_slice import NodeSlice
 from headway.native.cpp_application import APPLICATION
+from headway.native.cpp_node import bus_streams
 from headway.native.cpp_program import CppProgram
 from headway.native.toolchain import Target
 
@@ -52,7 +53,10 @@ def main_text(program: CppProgram, carriers: Collection[Carrier], *, has_app: bo
     headers += ["reservations"] if reserves else []
     links = "headway::NoLinks"
     if carriers:
-        used = [one if one in carriers else "NoTransport" for one in Carrier]
+        used: list[str] = [one if one in carriers else "NoTransport" for one in Carrier]
+        if bus_streams(program.layout):
+            headers.append("node_buses")
+            used.append("NodeBuses")
         links = f"headway::NodeLinks<{', '.join(f'headway::{one}' for one in used)}>"
     reserving = "headway::Reservations" if reserves else "headway::NoReservations"
     return "\n".join(

@@ -185,12 +185,28 @@ class TableWriter:
             base_cost=number(unit.base_cost),
             item_cost=number(unit.item_cost),
             gathering=f"&{self.code[head.name].object}" if gathers else NOTHING,
+            optional=self._optional(unit),
             entry_bytes=self._largest_row(unit.task.entries),
             inner_bytes=self._largest_row(unit.operators),
             most_jobs=number(sizes.jobs),
             most_pending=number(sizes.pending),
             most_gathered=number(sizes.gathered),
         )
+
+    def _optional(self, unit: Unit) -> str:
+        """Of the last operator of a train."""
+        refining = unit.refining
+        if refining is None:
+            return NOTHING
+        name = f"OPTIONAL_PART_OF_{self._constants(unit.name)}"
+        parts = fields(
+            refines=self._object(unit.operators[refining.place]),
+            pieces=number(refining.pieces),
+            piece_cost=number(refining.piece),
+        )
+        body = parts.lines(indent=0, end=";")
+        self.lines += [f"constexpr headway::OptionalPart {name} = {body[0]}", *body[1:], ""]
+        return f"&{name}"
 
     # ---------------------------------------------------------------- streams
 

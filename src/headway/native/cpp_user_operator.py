@@ -5,7 +5,7 @@ from __future__ import annotations
 from headway.errors import UnsupportedError
 from headway.model.operators import Parameter, UserDefined
 from headway.native.cpp_text import fields, number, quoted, span_of, table
-from headway.native.native_class import native_class
+from headway.native.native_class import check_refines, native_class
 from headway.native.operator_code import STATEFUL, OperatorCode, WriteContext
 
 _LARGEST = 1 << 63
@@ -19,6 +19,8 @@ def write_user_operator(operator: UserDefined, context: WriteContext) -> Operato
             want="name a class in C++ with 'native'",
         )
     found = native_class(operator.native, operator.name)
+    if operator.optional is not None:
+        check_refines(found, operator.name)
     parameters = context.names.take(f"{context.function}_parameters")
     settings = context.names.take(f"{context.function}_settings")
     most = -1 if operator.most_outputs is None else operator.most_outputs

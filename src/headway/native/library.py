@@ -27,7 +27,7 @@ from headway.errors import EnvironmentMissing
 from headway.model.schema import DataType, Schema
 from headway.native.arrow_rows import ColumnLayout, RowArray, RowLayout
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 NEVER_UNKNOWN = 0xFFFFFFFF
 MALFORMED = 0x8000
 """added to the source of an arrival that does not have its form; such a one has no row"""
@@ -125,6 +125,12 @@ class Counts(ctypes.Structure):
     ]  # fmt: skip
 
 
+class Pieces(ctypes.Structure):
+    """Of the optional part before an output."""
+
+    _fields_ = [("done", ctypes.c_int64), ("asked", ctypes.c_int64)]
+
+
 _FUNCTIONS: Mapping[str, tuple[type[Any] | None, Sequence[type[Any]]]] = {
     "headway_abi": (ctypes.c_uint32, ()),
     "headway_stream": (ctypes.c_uint8, (ctypes.c_uint32, ctypes.c_void_p)),
@@ -137,6 +143,7 @@ _FUNCTIONS: Mapping[str, tuple[type[Any] | None, Sequence[type[Any]]]] = {
     "headway_finish": (None, ()),
     "headway_counts": (None, (ctypes.c_void_p,)),
     "headway_beyond": (ctypes.c_int64, (ctypes.c_uint8, ctypes.c_uint32)),
+    "headway_precision": (None, (ctypes.c_uint32, ctypes.c_void_p)),
     "headway_output_rows": (None, (ctypes.c_uint32, ctypes.c_void_p)),
     "headway_drops": (None, (ctypes.c_void_p, ctypes.c_void_p)),
     "headway_events": (None, (ctypes.c_void_p,)),
@@ -313,6 +320,12 @@ class NativeLibrary:
         """Results of an operator with state beyond what it declares; operators with state are
         numbered in the order of the query."""
         return int(self._call["headway_beyond"](1, operator))
+
+    def precision(self, output: int) -> Pieces:
+        """Of the optional part before an output; none were asked for where there is none."""
+        found = Pieces()
+        self._call["headway_precision"](output, ctypes.byref(found))
+        return found
 
     # ---------------------------------------------------------------- results
 

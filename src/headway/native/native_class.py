@@ -17,6 +17,8 @@ from headway.errors import QueryError
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
+_REFINES = re.compile(r"\brefine_piece\s*\(")
+
 
 @dataclass(frozen=True, slots=True)
 class NativeClass:
@@ -43,6 +45,16 @@ def native_class(path: str, operator: str) -> NativeClass:
     if name.rpartition("::")[2] not in files[header]:
         raise QueryError(f"{header!r} has no class {name!r}", at=f"operators.{operator}.native")
     return NativeClass(f"::{name}", header, files)
+
+
+def check_refines(found: NativeClass, operator: str) -> None:
+    """QueryError for a class without the optional part that its query declares."""
+    if not any(_REFINES.search(text) for text in found.files.values()):
+        raise QueryError(
+            f"{found.name.removeprefix('::')} has no optional part",
+            at=f"operators.{operator}.optional",
+            want="override refine_piece, or leave out 'optional'",
+        )
 
 
 def _collect(folder: Path, header: PurePosixPath, files: dict[str, str], operator: str) -> None:

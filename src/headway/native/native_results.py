@@ -192,13 +192,14 @@ class NativeCounts:
     """tuples of all outputs"""
     program: NativeUnits
     beyond: tuple[Beyond, ...]
+    precision: Mapping[str, Precision]
+    """by output"""
 
     def exceeded(self) -> tuple[Beyond, ...]:
         return self.beyond
 
-    def output_precision(self) -> dict[str, Precision]:
-        """Optional parts are refused before anything is compiled."""
-        return {}
+    def output_precision(self) -> Mapping[str, Precision]:
+        return self.precision
 
 
 def native_counts(
@@ -217,6 +218,11 @@ def native_counts(
         results=found.results,
         program=NativeUnits(tuple(units)),
         beyond=tuple(_beyond(library, graph, stateful)),
+        precision={
+            name: Precision(pieces.done, pieces.asked)
+            for place, (name, _) in enumerate(library.outputs)
+            if (pieces := library.precision(place)).asked
+        },
     )
 
 

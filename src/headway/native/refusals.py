@@ -27,12 +27,6 @@ def query_problems(sources: Iterable[Source], operators: Iterable[Operator]) -> 
         yield from gap_problems([operator], NATIVE)
         yield from _python(f"operators.{operator.name}", operator.expressions)
         yield from _only_python(operator)
-        if operator.optional_part is not None:
-            yield Problem(
-                f"operator {operator.name!r} has an optional part, which native code has not",
-                at=f"operators.{operator.name}.optional",
-                want="leave it out, or run the query on the engine 'vehicle'",
-            )
 
 
 def _python(at: str, expressions: Iterable[Expression]) -> Iterator[Problem]:
@@ -51,6 +45,12 @@ def _only_python(operator: Operator) -> Iterator[Problem]:
     if implementation is None or getattr(operator, "native", None) is not None:
         return
     if implementation in TWINS:
+        if operator.optional_part is not None:
+            yield Problem(
+                f"{implementation} has no optional part",
+                at=f"operators.{operator.name}.optional",
+                want="leave out 'optional', or name a class with one",
+            )
         return
     yield Problem(
         f"operator {operator.name!r} has only a Python class, {implementation}",

@@ -43,7 +43,31 @@ class Slow final : public headway::GatheringOperator {
   Row result_{};
 };
 
+/// Gives a row in two milliseconds, and makes it greater in one; five times at most.
+class Anytime final : public headway::GatheringOperator {
+ public:
+  void open(headway::Arena&) override {}
+  void accept(headway::Port, const void* row, Nanoseconds, bool,
+              headway::OperatorOutput& output) override {
+    wall_clock.advance(2 * MS);
+    const Row result{headway::timestamp_of(row), 0};
+    output.emit(&result);
+  }
+  void begin(const headway::Batch&, Nanoseconds, bool) override {}
+  void item(const headway::Gathered&, headway::OperatorOutput&) override {}
+  void end(Nanoseconds, headway::OperatorOutput&) override {}
+  bool refine(headway::InnerRow* results, std::uint32_t piece, Nanoseconds) override {
+    if (piece == 5) return false;
+    wall_clock.advance(MS);
+    for (Row& row : headway::WaitingRows<Row>(results)) ++row.number;
+    return true;
+  }
+  void save(headway::StateWriter&) const override {}
+  bool load(headway::StateReader&) override { return true; }
+};
+
 Slow slow_fusion;
+Anytime anytime;
 
 constexpr headway::Step filter_step(const char* name, headway::FilterFunction filter) {
   return {name, headway::StepKind::FILTER, 0, MS, sizeof(Row), filter, nullptr, nullptr, nullptr};
@@ -53,6 +77,10 @@ const headway::Step TRAIN[] = {filter_step("first", takes<2>), filter_step("seco
 const headway::Step QUICK[] = {filter_step("quick", takes<1>)};
 const headway::Step FUSION[] = {{"fusion", headway::StepKind::STATEFUL, 0, MS, sizeof(Row), nullptr,
                                  nullptr, nullptr, &slow_fusion}};
+
+const headway::Step ANYTIME[] = {{"anytime", headway::StepKind::STATEFUL, 0, 2 * MS, sizeof(Row),
+                                  nullptr, nullptr, nullptr, &anytime}};
+const headway::OptionalPart OPTIONAL_PART = {&anytime, 7, MS};
 
 headway::Unit unit_of(const char* name, headway::Span<headway::Step> steps, Nanoseconds deadline,
                       Index exit) {
@@ -77,6 +105,12 @@ headway::Unit fusion_of(Nanoseconds deadline, Index exit) {
   unit.timeout = 10 * MS;
   unit.gathering = &slow_fusion;
   unit.most_gathered = 8;
+  return unit;
+}
+
+headway::Unit anytime_of(Nanoseconds deadline, Index exit) {
+  headway::Unit unit = unit_of("anytime", headway::span(ANYTIME), deadline, exit);
+  unit.optional = &OPTIONAL_PART;
   return unit;
 }
 
@@ -108,11 +142,14 @@ const headway::Unit UNITS[] = {unit_of("train", headway::span(TRAIN), 100 * MS, 
                                unit_of("quick", headway::span(QUICK), 5 * MS, 4),
                                fusion_of(100 * MS, 5)};
 
-headway::Program program_of(bool preemptive) {
+const headway::Unit WITH_ANYTIME[] = {anytime_of(20 * MS, 3), UNITS[1], UNITS[2]};
+const headway::Unit WITH_A_NEAR_DEADLINE[] = {anytime_of(5 * MS, 3), UNITS[1], UNITS[2]};
+
+headway::Program program_of(bool preemptive, headway::Span<headway::Unit> units) {
   headway::Program program{};
   program.query = "stories";
   program.preemptive = preemptive;
-  program.units = headway::span(UNITS);
+  program.units = units;
   program.outlets = headway::span(OUTLETS);
   program.streams = headway::span(STREAMS);
   program.sources = headway::span(SOURCES);
@@ -142,6 +179,9 @@ struct Told final : headway::Sinks {
     if (kind == headway::EventKind::PREEMPT) std::printf("  %s gives way\n", event.name);
     if (kind == headway::EventKind::RESUME) std::printf("  %s goes on\n", event.name);
     if (kind == headway::EventKind::TIMEOUT) std::printf("  timeout of %s\n", event.name);
+    if (kind == headway::EventKind::CUT) {
+      std::printf("  %s is cut at %lld\n", event.name, static_cast<long long>(event.start / MS));
+    }
     if (kind == headway::EventKind::MISS) std::printf("  %s is missed\n", event.name);
   }
 };
@@ -181,12 +221,13 @@ struct Listed final : headway::ArrivalSource {
 };
 
 void story(const char* title, bool preemptive, std::vector<Listed::One> arrivals,
-           Nanoseconds stopped = 0, bool shows_runs = true) {
+           Nanoseconds stopped = 0, bool shows_runs = true,
+           headway::Span<headway::Unit> units = headway::span(UNITS)) {
   std::printf("%s\n", title);
   wall_clock = headway::ManualClock();
   alignas(headway::ALIGNMENT) static std::byte memory[1 << 16];
   headway::Arena arena(memory, sizeof memory);
-  const headway::Program program = program_of(preemptive);
+  const headway::Program program = program_of(preemptive, units);
   Told told;
   told.shows_runs = shows_runs;
   Alone alone;
@@ -201,6 +242,17 @@ void story(const char* title, bool preemptive, std::vector<Listed::One> arrivals
               static_cast<long long>(time.kernel.counts.preemptions),
               static_cast<long long>(time.kernel.counts.no_room),
               static_cast<long long>(time.keeping_up.worst_lag / MS), time.jobs_waiting());
+  const headway::Precision precision = time.kernel.precision(3);
+  if (precision.asked != 0) {
+    std::printf("  %lld of %lld pieces\n", static_cast<long long>(precision.done),
+                static_cast<long long>(precision.asked));
+  }
+}
+
+/// An optional part runs while there is nothing else to do.
+void optional_story(const char* title, std::vector<Listed::One> arrivals,
+                    headway::Span<headway::Unit> units = headway::span(WITH_ANYTIME)) {
+  story(title, true, std::move(arrivals), 0, true, units);
 }
 
 /// How far time has come at sources that are other nodes' streams.
@@ -208,7 +260,7 @@ void story_of_marks() {
   std::printf("marks\n");
   static std::byte memory[1 << 16];
   headway::Arena arena(memory, sizeof memory);
-  const headway::Program program = program_of(true);
+  const headway::Program program = program_of(true, headway::span(UNITS));
   Told told;
   Alone alone;
   Time time(program, told, wall_clock, alone);
@@ -259,6 +311,10 @@ int main() {
          {18, 1}, {19, 1}, {20, 1}, {21, 1}, {22, 1}});
   story("a node that was stopped loses nothing", true,
         {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}}, 50 * MS, false);
+  optional_story("an optional part that ends early counts as done", {{0, 0}});
+  optional_story("it is cut when anything else is ready", {{0, 0}, {4, 2}, {5, 1}});
+  optional_story("it is left out when something waits already", {{0, 0}, {1, 1}});
+  optional_story("it is cut at its deadline", {{0, 0}}, headway::span(WITH_A_NEAR_DEADLINE));
   story_of_marks();
   return 0;
 }

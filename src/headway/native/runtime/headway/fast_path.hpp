@@ -159,6 +159,7 @@ class FastPath {
     const WholeResult result = kernel_.run_whole(unit, job.port, job.row, out);
     job.begun = true;
     job.inner = job.pending = nullptr;
+    job.until = MANDATORY;
     job.ran = result.ran;
     job.done = 0;
     job.passed = result.passed;

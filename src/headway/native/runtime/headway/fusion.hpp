@@ -99,6 +99,13 @@ class SensorFusion : public GatheringOperator {
   /// Makes the output of one execution with `emit`: `at` is the time of its newest measurement,
   /// `measured` are the objects it measured, in the order of their keys.
   virtual void report(Microseconds at, Span<ObjectKey> measured) = 0;
+  /// A piece of the optional part, after so many other pieces: makes the results of an execution
+  /// better where they stand, as in user_operator.hpp. False: nothing was left to do.
+  virtual bool refine_piece(WaitingRows<Out> results, std::uint32_t piece) {
+    (void)results;
+    (void)piece;
+    return false;
+  }
 
   // -------------------------------------------------------------- what it can use for that
 
@@ -194,6 +201,10 @@ class SensorFusion : public GatheringOperator {
       beyond += results_ - Spec::most_outputs * items_;
     }
     output_ = nullptr;
+  }
+
+  bool refine(InnerRow* results, std::uint32_t piece, Nanoseconds) final {
+    return refine_piece(WaitingRows<Out>(results), piece);
   }
 
   bool own_timestamps() const override { return true; }

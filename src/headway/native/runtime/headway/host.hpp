@@ -15,7 +15,7 @@
 namespace headway::host {
 
 /// Of the functions below and all that they hand over.
-inline constexpr std::uint32_t ABI_VERSION = 1;
+inline constexpr std::uint32_t ABI_VERSION = 2;
 
 /// Added to the source of an arrival that does not have the form its source promises; it has no row.
 inline constexpr std::uint16_t MALFORMED = 0x8000;
@@ -166,6 +166,11 @@ class Host {
   }
   virtual RunCounts counts() const = 0;
   virtual std::int64_t beyond_rate(Index source) const = 0;
+  /// Of the optional part before a stream.
+  virtual Precision precision(Index stream) const {
+    (void)stream;
+    return {};
+  }
 
  protected:
   /// When the library is unloaded all its memory is given back.
@@ -256,6 +261,11 @@ std::int64_t headway_beyond(std::uint8_t of_operator, std::uint32_t place) {
   const headway::host::Host& host = headway::host::host();
   if (of_operator == 0) return host.beyond_rate(static_cast<headway::Index>(place));
   return host.program.stateful[place]->beyond;
+}
+
+void headway_precision(std::uint32_t output, headway::Precision* precision) {
+  const headway::host::Host& host = headway::host::host();
+  *precision = host.precision(host.program.outputs[output].stream);
 }
 
 void headway_output_rows(std::uint32_t place, headway::host::Bytes* rows) {

@@ -36,6 +36,8 @@ class VirtualTimeHost final : public Host {
     return const_cast<VirtualTime&>(time_).kernel.ingest(source).watch.beyond;
   }
 
+  Precision precision(Index stream) const override { return time_.kernel.precision(stream); }
+
  private:
   VirtualTime time_;
   std::size_t bytes_;

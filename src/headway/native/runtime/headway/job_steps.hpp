@@ -23,6 +23,7 @@ class JobSteps {
     job.begun = true;
     job.inner = job.pending = nullptr;
     job.items_left = 0;
+    job.until = MANDATORY;
     job.step = 0;
     switch (job.work) {
       case Work::FRESH_TUPLE:
@@ -43,9 +44,10 @@ class JobSteps {
   /// Results go through the rest of the train depth first, each to its end before the next.
   bool step_on(Job& job) {
     UnitState& unit = *job.unit;
+    if (job.until != MANDATORY) return run_piece(job);
     switch (job.work) {
       case Work::FRESH_TUPLE:
-        run_operator(job);
+        if (run_operator(job)) return true;
         break;
       case Work::HEAD_RESULT:
         job.work = Work::FRESH_TUPLE;  // from here on like any other
@@ -57,6 +59,12 @@ class JobSteps {
         if (step_of_batch(job)) return true;
         break;
     }
+    return find_next(job);
+  }
+
+  /// The rest of the optional part is left out; whether an operator follows.
+  bool cut(Job& job) {
+    end_optional_part(job);
     return find_next(job);
   }
 
@@ -162,7 +170,8 @@ class JobSteps {
     }
   }
 
-  /// The time of a batch, or of one of its items, is over; whether another item follows.
+  /// The time of a batch, or of one of its items, is over; whether another item follows, or the
+  /// optional part.
   bool step_of_batch(Job& job) {
     UnitState& unit = *job.unit;
     const Unit& table = *unit.table;
@@ -178,7 +187,7 @@ class JobSteps {
     table.gathering->execute(batch, table.ports, kernel_.now, job.timed_out, output);
     take_results(job, *table.gathering, output);
     end_of_batch(job);
-    return false;
+    return begin_optional_part(job, true);
   }
 
   void end_of_batch(Job& job) {
@@ -188,7 +197,7 @@ class JobSteps {
   }
 
   /// Item by item: first the beginning, then each item, the end with the last of them. Whether
-  /// another item follows.
+  /// another item follows, or the optional part.
   bool step_of_items(Job& job) {
     UnitState& unit = *job.unit;
     const Unit& table = *unit.table;
@@ -206,7 +215,7 @@ class JobSteps {
     table.gathering->end(kernel_.now, output);
     take_results(job, *table.gathering, output);
     end_of_batch(job);
-    return false;
+    return begin_optional_part(job, true);
   }
 
   /// The tuple at hand, to which the job's row points, and then the one after it.
@@ -228,10 +237,53 @@ class JobSteps {
     return port < ports ? job.batch().first[port] : nullptr;
   }
 
+  // -------------------------------------------------------------- optional parts
+
+  /// The operator under way has given what it gives: its results, which nothing but outputs take,
+  /// wait for its optional part. Not so where another tuple of the job still has something mandatory
+  /// before it (the operator was not `alone`): then the part is left out. Whether a piece follows.
+  bool begin_optional_part(Job& job, bool alone) {
+    const OptionalPart* const part = job.unit->table->optional;
+    if (part == nullptr || job.step + 1 != job.unit->steps || job.pending == nullptr) return false;
+    job.pieces_done = 0;
+    if (!alone) {
+      end_optional_part(job);
+      return false;
+    }
+    Microseconds oldest = INT64_MAX;
+    for (InnerRow* one = job.pending; one != nullptr; one = one->next) {
+      const Microseconds timestamp = timestamp_of(one->row());
+      if (timestamp < oldest) oldest = timestamp;
+    }
+    job.until = nanoseconds_of(oldest) + job.unit->table->deadline;
+    job.since = kernel_.now;
+    job.cost = part->piece_cost;
+    return true;
+  }
+
+  /// The time of a piece is over; whether another follows.
+  bool run_piece(Job& job) {
+    const OptionalPart& part = *job.unit->table->optional;
+    if (part.refines->refine(job.pending, job.pieces_done, job.since)) {
+      ++job.pieces_done;
+    } else {
+      job.pieces_done = part.pieces;  // there was less to do than declared
+    }
+    if (job.pieces_done < part.pieces) return true;
+    end_optional_part(job);
+    return find_next(job);
+  }
+
+  void end_optional_part(Job& job) {
+    job.until = MANDATORY;
+    job.unit->precision.done += job.pieces_done;
+    job.unit->precision.asked += job.unit->table->optional->pieces;
+  }
+
   // -------------------------------------------------------------- operator by operator
 
-  /// The operator under way gets its row.
-  void run_operator(Job& job) {
+  /// The operator under way gets its row; whether its optional part follows.
+  bool run_operator(Job& job) {
     UnitState& unit = *job.unit;
     const Step& step = unit.table->steps[job.step];
     const Port port = job.step == 0 ? job.port : step.port;
@@ -239,30 +291,32 @@ class JobSteps {
       case StepKind::FILTER:
         if (!step.filter(job.row)) {
           give_inner(unit, job);
-          return;
+          return false;
         }
         break;
       case StepKind::MAP:
-        if (!make_row(unit, job, step, step.map, port)) return;
+        if (!make_row(unit, job, step, step.map, port)) return false;
         break;
       case StepKind::CONVERT:
         if (step.by_port[port] != nullptr &&
             !make_row(unit, job, step, step.by_port[port], port)) {
-          return;
+          return false;
         }
         break;
       case StepKind::PASS:
         break;
       case StepKind::STATEFUL: {
         StepOutput output(kernel_, job, step);
+        const bool alone = job.pending == nullptr;
         step.stateful->accept(port, job.row, kernel_.now, job.row_late, output);
         take_results(job, *step.stateful, output);
         give_inner(unit, job);
-        return;
+        return output.count != 0 && begin_optional_part(job, alone);
       }
     }
     if (job.step + 1 < unit.steps) ++unit.produced[job.step];
     ++job.step;
+    return false;
   }
 
   bool make_row(UnitState& unit, Job& job, const Step& step, MapFunction map, Port port) {

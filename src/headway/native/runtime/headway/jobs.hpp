@@ -66,6 +66,7 @@ enum class EventKind : std::uint8_t {
   BATCH = 15,
   OVERRUN = 16,
   REPLENISH = 17,
+  CUT = 18,
 };
 
 // ---------------------------------------------------------------- timed calls
@@ -204,15 +205,8 @@ enum class Work : std::uint8_t {
   GATHERED_BATCH,  // one execution of a head that gathers
 };
 
-/// A row inside a train, before the operator `step`; it follows at ROW_OFFSET.
-struct InnerRow {
-  InnerRow* next;
-  std::uint16_t step;
-  bool late;
-
-  static constexpr std::size_t ROW_OFFSET = aligned(sizeof(void*) + 4);
-  void* row() { return reinterpret_cast<std::byte*>(this) + ROW_OFFSET; }
-};
+/// In place of the end of a piece: what follows is no piece of an optional part.
+inline constexpr Nanoseconds MANDATORY = 0;
 
 struct UnitState;
 struct PathJob;
@@ -231,6 +225,11 @@ struct Job {
   std::int64_t root;
   /// Time of the operator that is next or under way. It does what it does at the end of that time.
   Nanoseconds cost;
+  /// MANDATORY, or by when the piece of an optional part that is next or under way must end; and
+  /// when its results were there without it. A piece is not begun, but the part cut, when it would
+  /// end later or when anything else is ready.
+  Nanoseconds until;
+  Nanoseconds since;
   /// The row before the operator that is next or under way: of the job, or in `inner`.
   const void* row;
   InnerRow* inner;
@@ -242,6 +241,8 @@ struct Job {
   std::uint32_t flight;
   /// Items of a batch that are still to come, where it runs item by item.
   std::uint32_t items_left;
+  /// Pieces of its optional part that are done.
+  std::uint32_t pieces_done;
   /// The operator that is next or under way.
   std::uint16_t step;
   /// Of a train that is one function: operators that take part, and those whose time is over or is
@@ -337,6 +338,8 @@ struct UnitState {
   std::int64_t timer = 0;
   /// The job whose batch is being run item by item.
   Job* at_items = nullptr;
+  /// Of its optional part.
+  Precision precision;
 
   bool holds_windows_back() const { return table->holds_windows_back; }
 

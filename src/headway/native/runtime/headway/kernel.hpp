@@ -24,7 +24,9 @@
 //       A job with a cost is ready; it has its key, not yet its number (`Kernel::number_job`).
 //       False: it is not taken, and the kernel forgets it. Whoever takes a job runs it by `begin`,
 //       then `step_on` while that says that another operator follows, then `end`; between two of
-//       these calls it may be left alone for as long as one likes.
+//       these calls it may be left alone for as long as one likes. Where `Job::until` is not
+//       MANDATORY what follows is a piece of an optional part: `step_on` if nothing else is ready
+//       and it ends by then, else `cut`.
 //   void send(const Outlet& outlet, const void* row, std::int64_t root, bool late)
 //       A tuple leaves for other nodes.
 //   void time_moved()
@@ -113,6 +115,18 @@ class Kernel {
   bool traced() const { return traced_; }
   /// How many tuples have appeared at an outlet.
   std::int64_t passed(Index outlet) const { return passed_[outlet]; }
+
+  /// Of the optional part of the operator that gives a stream; nothing was asked for where it has
+  /// none.
+  Precision precision(Index stream) const {
+    Precision sum;
+    for (std::uint32_t place = 0; place < program_.units.count; ++place) {
+      if (program_.outlets[program_.units[place].exit].stream != stream) continue;
+      sum.done += units_[place].precision.done;
+      sum.asked += units_[place].precision.asked;
+    }
+    return sum;
+  }
 
   void count_passed(Index outlet) { ++passed_[outlet]; }
 
@@ -249,6 +263,10 @@ class Kernel {
 
   /// The time of the operator under way is over: it does what it does; whether another follows.
   bool step_on(Job& job) { return steps_.step_on(job); }
+
+  /// Its next piece of an optional part is not begun: the rest of the part is left out. Whether an
+  /// operator follows.
+  bool cut(Job& job) { return steps_.cut(job); }
 
   /// Runs a stateless train as one; what passes stands in the unit's scratch memory.
   WholeResult run_whole(UnitState& unit, Port port, const void* row, const void*& out) {

@@ -20,8 +20,21 @@ struct NoTransport {
   static constexpr std::uint32_t most_watched(const NodeProgram&, std::size_t) { return 0; }
 };
 
-/// `Connections`: TcpTransport or NoTransport; `Datagrams`: UdpTransport or NoTransport.
-template <class Connections, class Datagrams>
+/// In place of `NodeBuses` (node_buses.hpp), for a node without streams on a CAN bus.
+struct NoBuses {
+  static constexpr std::size_t bytes(const NodeProgram&) { return 0; }
+  bool open(Arena&, const NodeProgram&, PeerHandler&, const NodeOptions& options) {
+    return options.can_buses == 0 || failed("--can", "no stream of this node is on a CAN bus");
+  }
+  bool carries(Index, Index, bool) const { return false; }
+  template <class Others>
+  void add_to(Others&) {}
+  std::int64_t sum(std::int64_t TransportCounts::*) const { return 0; }
+};
+
+/// `Connections`: TcpTransport or NoTransport; `Datagrams`: UdpTransport or NoTransport; `Buses`:
+/// NodeBuses or NoBuses.
+template <class Connections, class Datagrams, class Buses = NoBuses>
 class NodeLinks {
   static constexpr bool HAS_DATAGRAMS = !std::is_same_v<Datagrams, NoTransport>;
 
@@ -31,13 +44,15 @@ class NodeLinks {
 
   static constexpr std::size_t bytes(const NodeProgram& node) {
     return Connections::bytes(node, receivers(node)) + Datagrams::bytes(node, node.peers.count) +
+           Buses::bytes(node) +
            Objects<bool>::bytes(receivers(node) * node.wires.count) +
            Objects<PeerPlace>::bytes(node.peers.count);
   }
 
-  /// Sockets that are looked at while the node waits: at most one of them for datagrams.
+  /// Sockets that are looked at while the node waits: one of them for datagrams, one for each bus.
   static constexpr std::uint32_t most_watched(const NodeProgram& node) {
-    return Connections::most_watched(node, receivers(node)) + 1;
+    return Connections::most_watched(node, receivers(node)) + 1 +
+           static_cast<std::uint32_t>(MOST_CAN_BUSES);
   }
 
   /// Reads the files of the build and opens the sockets; false, with a message, where that fails.
@@ -51,9 +66,12 @@ class NodeLinks {
            open_sockets(node);
   }
 
+  /// False, with a message, when a bus that is asked for is not there.
   template <class Others>
-  void open(Arena& arena, const NodeProgram& node, const NodeOptions& options, Others& others,
+  bool open(Arena& arena, const NodeProgram& node, const NodeOptions& options, Others& others,
             Nanoseconds now) {
+    if (!buses_.open(arena, node, others, options)) return false;
+    buses_.add_to(others);
     if constexpr (TAKES_CONNECTIONS) {
       connections_.open(arena, node, identity_, options.timing, others, receivers(node), listener_,
                         now);
@@ -66,11 +84,12 @@ class NodeLinks {
     wanted_.open(arena, receivers(node) * node.wires.count);
     add_peers(node, now);
     if (options.has_subscriber) add_subscriber(node, options.subscriber, now);
+    return true;
   }
 
   /// Of all carriers together.
   std::int64_t count(std::int64_t TransportCounts::*which) const {
-    return connections_.counts.*which + datagrams_.counts.*which;
+    return connections_.counts.*which + datagrams_.counts.*which + buses_.sum(which);
   }
   std::int64_t refused(std::size_t fault) const {
     return connections_.counts.refused[fault] + datagrams_.counts.refused[fault];
@@ -137,11 +156,14 @@ class NodeLinks {
       bool any = false;
       for (const SentStream& stream : node.sent) {
         for (const Index receiver : stream.receivers) {
-          if (receiver == peer) wanted[stream.wire] = any = true;
+          if (receiver != peer || buses_.carries(stream.wire, peer, true)) continue;
+          wanted[stream.wire] = any = true;
         }
       }
       bool sends = false;
-      for (const ReceivedStream& stream : node.received) sends = sends || stream.sender == peer;
+      for (const ReceivedStream& stream : node.received) {
+        sends = sends || (stream.sender == peer && !buses_.carries(stream.wire, peer, false));
+      }
       const Receiver receiver{peer, node.peers[peer], places_[peer].address, wanted};
       const auto add_to = [&](auto& transport) {
         if (any) transport.add_receiver(receiver, now);
@@ -168,6 +190,7 @@ class NodeLinks {
   Identity identity_;
   Connections connections_;
   Datagrams datagrams_;
+  Buses buses_;
   Objects<bool> wanted_;
   Objects<PeerPlace> places_;
   PeerPlace own_;

@@ -30,7 +30,9 @@ struct NoLinks {
   static constexpr std::uint32_t most_watched(const NodeProgram&) { return 0; }
   bool prepare(Arena&, const NodeProgram&, NodeOptions&) { return true; }
   template <class Others>
-  void open(Arena&, const NodeProgram&, const NodeOptions&, Others&, Nanoseconds) {}
+  bool open(Arena&, const NodeProgram&, const NodeOptions& options, Others&, Nanoseconds) {
+    return options.can_buses == 0 || failed("--can", "no stream of this node is on a CAN bus");
+  }
   std::int64_t count(std::int64_t TransportCounts::*) const { return 0; }
   std::int64_t refused(std::size_t) const { return 0; }
 };
@@ -121,7 +123,7 @@ class NodeRun {
       time_.open(arena);
     }
     others_.open(arena, time_, application_, most_watched(node_));
-    links_.open(arena, node_, options_, others_, now);
+    if (!links_.open(arena, node_, options_, others_, now)) return false;
     records_.open(arena, node_);
     recording_.open(arena, node_);
     time_.keeping_up.tolerance = options_.tolerance;
@@ -248,6 +250,7 @@ class NodeRun {
     put("received", others_.received);
     put("sent", others_.sent);
     put_outputs(file);
+    put_precision(file);
     put("decisions", counts.decisions);
     put("preemptions", counts.preemptions);
     put("timeouts", counts.timeouts);
@@ -295,6 +298,22 @@ class NodeRun {
         file.print("\"%s\": %" PRId64 ", ", one.name, latencies.percentile(one.parts));
       }
       file.print("\"longest\": %" PRId64 "}}", latencies.longest());
+    }
+    file.put("}");
+  }
+
+  /// By stream, pieces of optional parts.
+  void put_precision(RecordFile& file) {
+    file.put(", \"precision\": {");
+    bool any = false;
+    for (std::uint32_t place = 0; place < node_.program->streams.count; ++place) {
+      const Precision precision = time_.kernel.precision(static_cast<Index>(place));
+      if (precision.asked == 0) continue;
+      if (any) file.put(", ");
+      any = true;
+      file.put_text(node_.program->streams[place].name);
+      file.print(": {\"done\": %" PRId64 ", \"asked\": %" PRId64 "}", precision.done,
+                 precision.asked);
     }
     file.put("}");
   }

@@ -11,6 +11,14 @@
 
 namespace headway {
 
+inline constexpr std::size_t MOST_CAN_BUSES = 4;
+inline constexpr std::size_t MOST_CAN_NAME = 64;
+
+struct CanBusOption {
+  char bus[MOST_CAN_NAME] = {};
+  char interface[MOST_CAN_NAME] = {};
+};
+
 struct NodeOptions {
   char deployment[MOST_PATH] = {};
   char key[MOST_PATH] = {};
@@ -28,6 +36,8 @@ struct NodeOptions {
   bool resume = false;
   bool wait = false;
   bool json = false;
+  CanBusOption can[MOST_CAN_BUSES];
+  std::size_t can_buses = 0;
 };
 
 enum class Parsed : std::uint8_t { RUN, SHOWN, WRONG };
@@ -70,6 +80,19 @@ inline bool parse_duration(const char* text, Nanoseconds& duration) {
   return true;
 }
 
+/// `bus1=can0`
+inline bool parse_can(const char* text, NodeOptions& options) {
+  const char* const equals = std::strchr(text, '=');
+  if (equals == nullptr || options.can_buses == MOST_CAN_BUSES) return false;
+  const std::size_t bus = static_cast<std::size_t>(equals - text);
+  const std::size_t interface = std::strlen(equals + 1);
+  if (bus == 0 || bus >= MOST_CAN_NAME || interface == 0 || interface >= MOST_CAN_NAME) return false;
+  CanBusOption& option = options.can[options.can_buses++];
+  std::memcpy(option.bus, text, bus);
+  std::memcpy(option.interface, equals + 1, interface);
+  return true;
+}
+
 inline bool parse_whole(const char* text, std::int64_t& number) {
   char* end = nullptr;
   errno = 0;
@@ -95,6 +118,7 @@ inline void print_help(const NodeProgram& node) {
       "  --subscriber H:P    where the outputs are sent to as well\n"
       "  --epoch NS          engine time at the start (the first arrival)\n"
       "  --start NS          monotonic time of the start (now)\n"
+      "  --can BUS=IFACE     streams on this CAN bus of the plan go by this interface (can0)\n"
       "  --realtime N        run at this priority of SCHED_FIFO, with its memory locked\n"
       "  --resume            join a run under way: earlier input is gone\n"
       "  --wait              when ready say so, then read epoch and start as JSON\n"
@@ -193,6 +217,8 @@ inline Parsed parse_options(int count, char** arguments, const NodeProgram& node
       right = parse_whole(value, options.epoch);
     } else if (same_text(name, "--start")) {
       right = parse_whole(value, options.start);
+    } else if (same_text(name, "--can")) {
+      right = parse_can(value, options);
     } else if (same_text(name, "--realtime")) {
       right = parse_whole(value, number) && number >= 0 && number < 100;
       options.realtime = static_cast<int>(number);

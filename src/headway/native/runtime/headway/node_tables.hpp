@@ -64,6 +64,17 @@ struct OwnSource {
   Index source;
 };
 
+/// A stream between this node and another on a CAN bus of the plan. `rank` is its priority there, the
+/// most urgent 0.
+struct BusStream {
+  const char* bus;
+  Index wire;
+  Index peer;
+  std::uint32_t rank;
+  bool sent;
+  bool fd;
+};
+
 /// All of a node. The place of an output here is that in the kernel's tables; `output_wires` are
 /// the streams by which subscribers get them.
 struct NodeProgram {
@@ -77,6 +88,7 @@ struct NodeProgram {
   Span<ReceivedStream> received;
   Span<OwnSource> own;
   Span<Index> output_wires;
+  Span<BusStream> bus_streams = {};
 };
 
 // ---------------------------------------------------------------- sizes

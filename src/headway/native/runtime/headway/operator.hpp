@@ -158,6 +158,42 @@ struct Batch {
   std::uint32_t items = 0;
 };
 
+/// A row inside a train, before the operator `step`; it follows at ROW_OFFSET.
+struct InnerRow {
+  InnerRow* next;
+  std::uint16_t step;
+  bool late;
+
+  static constexpr std::size_t ROW_OFFSET = aligned(sizeof(void*) + 4);
+  void* row() { return reinterpret_cast<std::byte*>(this) + ROW_OFFSET; }
+};
+
+/// The results of an execution, which wait while its optional part makes them better.
+template <class Row>
+class WaitingRows {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(InnerRow* at) : at_(at) {}
+    Row& operator*() const { return *static_cast<Row*>(at_->row()); }
+    Iterator& operator++() {
+      at_ = at_->next;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    InnerRow* at_;
+  };
+
+  explicit WaitingRows(InnerRow* first) : first_(first) {}
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(nullptr); }
+
+ private:
+  InnerRow* first_;
+};
+
 /// An operator that takes gathered batches (a fusion, a user's class). One that runs item by item
 /// is given `begin`, then `item` for each tuple (ports in order, each in order of arrival), then
 /// `end`; `execute` is all of that in one go.
@@ -166,6 +202,15 @@ class GatheringOperator : public Operator {
   virtual void begin(const Batch& batch, Nanoseconds now, bool timed_out) = 0;
   virtual void item(const Gathered& tuple, OperatorOutput& output) = 0;
   virtual void end(Nanoseconds now, OperatorOutput& output) = 0;
+
+  /// One piece of the optional part of an execution that ended at `since`, after so many other
+  /// pieces: makes its results better where they stand. False: nothing was left to do.
+  virtual bool refine(InnerRow* results, std::uint32_t piece, Nanoseconds since) {
+    (void)results;
+    (void)piece;
+    (void)since;
+    return false;
+  }
 
   void execute(const Batch& batch, std::uint32_t ports, Nanoseconds now, bool timed_out,
                OperatorOutput& output) {

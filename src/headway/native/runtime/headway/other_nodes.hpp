@@ -47,7 +47,7 @@ class OtherNodes final : public Outside, public PeerHandler {
   };
 
  public:
-  static constexpr std::size_t MOST_TRANSPORTS = 3;
+  static constexpr std::size_t MOST_TRANSPORTS = 8;
 
   std::int64_t received = 0;
   std::int64_t sent = 0;

@@ -63,6 +63,14 @@ struct KeyRule {
   std::int64_t second;
 };
 
+/// What the last operator of a train may do besides its cost if there is time (imprecise
+/// computation, HVLB_CC section 4.4): so many pieces of that time, which are not interrupted.
+struct OptionalPart {
+  GatheringOperator* refines;
+  std::uint32_t pieces;
+  Nanoseconds piece_cost;
+};
+
 /// A train (or a single operator) on a node: what is scheduled as one.
 struct Unit {
   const char* name;
@@ -90,6 +98,8 @@ struct Unit {
   Nanoseconds base_cost;
   Nanoseconds item_cost;
   GatheringOperator* gathering;
+  /// Null: it has none.
+  const OptionalPart* optional;
   // Sizes:
   /// The largest row that enters by any port, and that stands between two operators of it or at its
   /// end.
@@ -384,6 +394,12 @@ class Sinks {
 
  protected:
   ~Sinks() = default;
+};
+
+/// Pieces of optional parts that were done, of those asked for.
+struct Precision {
+  std::int64_t done = 0;
+  std::int64_t asked = 0;
 };
 
 /// What a run counts.

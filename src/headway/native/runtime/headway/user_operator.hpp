@@ -22,6 +22,9 @@
 // port in the query's order, and overrides `process` for each type. One with a timeout is given all
 // tuples of a batch, port by port, between `before_tuples` and `after_tuples`.
 //
+// An operator with an optional part (`optional:` in the query) overrides `refine_piece`: its results
+// wait for it as long as there is time, and go out as the last piece left them.
+//
 // State that must survive a restart: override `start` (first values), `save` and `load`, which
 // reads what `save` wrote, in the same order. Without them the operator starts anew.
 //
@@ -124,6 +127,17 @@ class UserOperator : public GatheringOperator, public user_parts::TakesOf<In>::T
   virtual void before_tuples() {}
   virtual void after_tuples() {}
 
+  /// A piece of the optional part, after so many other pieces: makes the results of an execution
+  /// better where they stand; `now()` is that of the execution. How many pieces are run depends on
+  /// what else there is to do and on the deadline, so it may be none. False: nothing was left to do.
+  /// On a node with several cores the pieces of two executions may alternate: what one needs from
+  /// piece to piece stands in its rows.
+  virtual bool refine_piece(WaitingRows<Out> results, std::uint32_t piece) {
+    (void)results;
+    (void)piece;
+    return false;
+  }
+
   void open(Arena& arena) override { (void)arena; }
   static constexpr std::size_t arena_bytes() { return 0; }
   void save(StateWriter& writer) const override { (void)writer; }
@@ -215,6 +229,11 @@ class UserOperator : public GatheringOperator, public user_parts::TakesOf<In>::T
     const std::int64_t most = settings_.most_outputs * items_;
     if (settings_.most_outputs >= 0 && results_ > most) beyond += results_ - most;
     output_ = nullptr;
+  }
+
+  bool refine(InnerRow* results, std::uint32_t piece, Nanoseconds since) final {
+    now_ = since;
+    return refine_piece(WaitingRows<Out>(results), piece);
   }
 
   bool own_timestamps() const final { return true; }

@@ -309,7 +309,7 @@ class VirtualTime {
 
   /// Runs the job's operators one by one while nothing can happen before their end.
   void step(CoreQueue& group, Index core, Job& job, Nanoseconds start) {
-    if (overseer_ != nullptr) {
+    if (overseer_ != nullptr && job.until == MANDATORY) {
       const std::int64_t key = key_now(group, job);
       if (key != job.key) {
         job.key = key;
@@ -337,10 +337,7 @@ class VirtualTime {
         call_job(start, Order::DECISION, CallKind::CONTINUE, group, core, job);
         return;
       }
-      if (outranked(group, job)) {
-        preempt(group, core, job);
-        return;
-      }
+      if (!may_go_on(group, core, job)) return;
     }
   }
 
@@ -353,14 +350,40 @@ class VirtualTime {
     }
   }
 
-  /// An operator does what it does; whether another one follows.
+  /// An operator does what it does; whether another one follows. An optional part costs its job
+  /// nothing, because it runs when nothing else would.
   bool step_on(Job& job) {
     if (overseer_ == nullptr) return kernel.step_on(job);
-    const Nanoseconds cost = job.cost;
+    const Nanoseconds cost = job.until == MANDATORY ? job.cost : 0;
     overseer_->works(job);
     const bool more = kernel.step_on(job);
     overseer_->worked(job, cost);
     return more;
+  }
+
+  /// The rest of an optional part is left out; whether an operator follows.
+  bool cut(CoreQueue& group, Index core, Job& job) {
+    note_instant(EventKind::CUT, group, core, job);
+    if (overseer_ == nullptr) return kernel.cut(job);
+    overseer_->works(job);
+    const bool more = kernel.cut(job);
+    overseer_->worked(job, 0);
+    return more;
+  }
+
+  /// Whether a job is to run its next operator now. If not it has given way, or an optional part was
+  /// all it had left and is cut.
+  bool may_go_on(CoreQueue& group, Index core, Job& job) {
+    if (job.until != MANDATORY) {
+      if (group.ready.empty() && kernel.now + job.cost <= job.until) return true;
+      if (!cut(group, core, job)) {
+        end_job(group, core, job);
+        return false;
+      }
+    }
+    if (!outranked(group, job)) return true;
+    preempt(group, core, job);
+    return false;
   }
 
   void go_on_after_others(CallKind what, CoreQueue& group, Index core, Job& job) {
@@ -372,9 +395,8 @@ class VirtualTime {
   }
 
   void go_on(CoreQueue& group, Index core, Job& job) {
-    if (outranked(group, job)) {
-      preempt(group, core, job);
-    } else if (job.unit->whole) {
+    if (!may_go_on(group, core, job)) return;
+    if (job.unit->whole) {
       fast_.follow(group, core, job, kernel.now);
     } else {
       step(group, core, job, kernel.now);

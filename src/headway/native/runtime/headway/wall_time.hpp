@@ -150,12 +150,7 @@ class WallTime {
     next_arrival();
     while (true) {
       take_in();
-      if (moved_ && (ready_.empty() || jobs_since_ >= JOBS_BETWEEN_MARKS)) {
-        moved_ = false;
-        jobs_since_ = 0;
-        kernel.look(true);
-        outside_.time_moved();
-      }
+      if (moved_ && (ready_.empty() || jobs_since_ >= JOBS_BETWEEN_MARKS)) look();
       if (!ready_.empty()) {
         run_most_urgent();
       } else if (!moved_) {
@@ -317,6 +312,11 @@ class WallTime {
     }
     while (step_on(job)) {
       take_in();
+      if (job.until != MANDATORY) {
+        if (has_slack(job)) continue;
+        note(EventKind::CUT, job);
+        if (!cut(job)) break;
+      }
       if (program_.preemptive && outranked(job)) {
         ++kernel.counts.preemptions;
         note(EventKind::PREEMPT, job);
@@ -336,15 +336,40 @@ class WallTime {
   bool step_on(Job& job) {
     const Nanoseconds start = pace.now();
     const std::uint16_t step = job.step;
+    const bool optional = job.until != MANDATORY;
     kernel.now = start;
     if (overseer_ != nullptr) overseer_->works(job);
     const bool more = kernel.step_on(job);
     if (overseer_ != nullptr) {
       kernel.now = pace.now();
-      overseer_->worked(job, kernel.now - start);
+      overseer_->worked(job, optional ? 0 : kernel.now - start);
     }
     if (kernel.traced()) note_run(job, start, pace.now(), step);
     return more;
+  }
+
+  /// The rest of an optional part is left out; whether an operator follows.
+  bool cut(Job& job) {
+    kernel.now = pace.now();
+    if (overseer_ != nullptr) overseer_->works(job);
+    const bool more = kernel.cut(job);
+    if (overseer_ != nullptr) overseer_->worked(job, 0);
+    return more;
+  }
+
+  /// Whether there is time for a piece of an optional part: nothing else is to do, and it ends before
+  /// its deadline if it takes what it declares.
+  bool has_slack(const Job& job) {
+    if (moved_) look();
+    return ready_.empty() && pace.now() + job.cost <= job.until;
+  }
+
+  /// Windows may close.
+  void look() {
+    moved_ = false;
+    jobs_since_ = 0;
+    kernel.look(true);
+    outside_.time_moved();
   }
 
   /// Whether another job is to go before the next operator of one that has begun.
