@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.invoke import EXAMPLES
+from tests.expressions.grammar import COLUMNS
 from tests.native.cpp_compiler import pack_rows
 from tests.native.expression_program import (
     Question,
@@ -21,7 +22,6 @@ from tests.native.expression_program import (
 )
 from tests.native.needed import emulator_of, needs_zig
 from tests.native.test_edge_values import (
-    COLUMNS,
     NEAR_ONE_REAL,
     NEAR_TWO_REALS,
     edge_rows,
@@ -94,9 +94,7 @@ def test_a_node(target: Target, tmp_path: Path) -> None:
 def test_the_collision_warning_in_virtual_time(tmp_path: Path) -> None:
     """Event by event, on the target with words of 32 bits: three ECUs, their buses, the fusion."""
     emulator_of(Target.ARMV7)
-    plan = compile(
-        COLLISION_WARNING / "query.yaml", COLLISION_WARNING / "vehicle_modern.yaml"
-    ).plan
+    plan = compile(COLLISION_WARNING / "query.yaml", COLLISION_WARNING / "vehicle_modern.yaml").plan
     recording = list(read_recording(COLLISION_WARNING / "recording", plan.query.sources, None))
     arrivals = [
         Arrival(at * MICROSECOND, source, row)

@@ -77,10 +77,16 @@ def meaning_program(
     return _compiled(meaning_layout(plan, watched), mode)
 
 
+def library_files(layout: ProgramLayout) -> dict[str, str]:
+    """What is written of a program for a shared library, without the runtime; LIBRARY is what is
+    compiled of it."""
+    program = write_program(layout)
+    return {**program.files, LIBRARY: library_text(program)}
+
+
 def _compiled(layout: ProgramLayout, mode: Mode) -> CompiledProgram:
     toolchain = find_toolchain()
-    program = write_program(layout)
-    files = {**program.files, LIBRARY: library_text(program)}
+    files = library_files(layout)
     built = cached_program(
         with_runtime(files),
         [LIBRARY],
