@@ -186,6 +186,21 @@ struct Told final : headway::Sinks {
   }
 };
 
+/// Admits all, and sums up what jobs are charged.
+struct Charged final : headway::Overseer {
+  Nanoseconds sum = 0;
+  bool admit(headway::Job&) override { return true; }
+  std::int64_t key_now(headway::Job& job, bool, bool&) override { return job.key; }
+  bool overrun(const headway::Job&) const override { return false; }
+  bool overrun(std::int64_t) const override { return false; }
+  headway::EventKind resumed(const headway::Job&) const override {
+    return headway::EventKind::RESUME;
+  }
+  void works(headway::Job&) override {}
+  void worked(headway::Job&, Nanoseconds taken) override { sum += taken; }
+  void ended(headway::PathJob*) override {}
+};
+
 using Time = headway::WallTime<headway::ManualClock>;
 
 /// Nothing lies outside; waiting takes no time but moves the clock.
@@ -222,7 +237,8 @@ struct Listed final : headway::ArrivalSource {
 
 void story(const char* title, bool preemptive, std::vector<Listed::One> arrivals,
            Nanoseconds stopped = 0, bool shows_runs = true,
-           headway::Span<headway::Unit> units = headway::span(UNITS)) {
+           headway::Span<headway::Unit> units = headway::span(UNITS),
+           Charged* charged = nullptr) {
   std::printf("%s\n", title);
   wall_clock = headway::ManualClock();
   alignas(headway::ALIGNMENT) static std::byte memory[1 << 16];
@@ -232,7 +248,7 @@ void story(const char* title, bool preemptive, std::vector<Listed::One> arrivals
   told.shows_runs = shows_runs;
   Alone alone;
   Time time(program, told, wall_clock, alone);
-  time.open(arena);
+  time.open(arena, charged);
   time.pace.set(0, 0, 1.0);
   wall_clock.advance(stopped);
   Listed listed(std::move(arrivals));
@@ -247,12 +263,16 @@ void story(const char* title, bool preemptive, std::vector<Listed::One> arrivals
     std::printf("  %lld of %lld pieces\n", static_cast<long long>(precision.done),
                 static_cast<long long>(precision.asked));
   }
+  if (charged != nullptr) {
+    std::printf("  charged %lld\n", static_cast<long long>(charged->sum / MS));
+  }
 }
 
 /// An optional part runs while there is nothing else to do.
 void optional_story(const char* title, std::vector<Listed::One> arrivals,
-                    headway::Span<headway::Unit> units = headway::span(WITH_ANYTIME)) {
-  story(title, true, std::move(arrivals), 0, true, units);
+                    headway::Span<headway::Unit> units = headway::span(WITH_ANYTIME),
+                    Charged* charged = nullptr) {
+  story(title, true, std::move(arrivals), 0, true, units, charged);
 }
 
 /// How far time has come at sources that are other nodes' streams.
@@ -315,6 +335,8 @@ int main() {
   optional_story("it is cut when anything else is ready", {{0, 0}, {4, 2}, {5, 1}});
   optional_story("it is left out when something waits already", {{0, 0}, {1, 1}});
   optional_story("it is cut at its deadline", {{0, 0}}, headway::span(WITH_A_NEAR_DEADLINE));
+  Charged charged;
+  optional_story("it costs no budget", {{0, 0}, {4, 1}}, headway::span(WITH_ANYTIME), &charged);
   story_of_marks();
   return 0;
 }
