@@ -15,7 +15,7 @@ enum class Brake { RELEASED, PREPARED, BRAKING };
 
 constexpr double PREPARE_BELOW_S = 3.0;
 constexpr double BRAKE_BELOW_S = 1.5;
-/// Without a risk for so long the brake is released (us of sensing time).
+/// Not needed for so long, the brake is let go (us of sensing time).
 constexpr headway::Microseconds RELEASE_AFTER = 500'000;
 
 const char* name_of(Brake brake) {
@@ -32,13 +32,16 @@ class BrakeAssistant final : public collision_warning::Application {
   void on_output2(const collision_warning::Output2& row, headway::Nanoseconds completed) override {
     ++looked_at_;
     // A column may be unknown: a vehicle that does not come nearer has no time to collision.
-    const bool risky = row.ttc.known && row.ttc.value < PREPARE_BELOW_S;
-    if (risky) {
-      last_risk_ = row.timestamp;
-      change_to(row.ttc.value < BRAKE_BELOW_S ? Brake::BRAKING : Brake::PREPARED, row, completed);
-    } else if (brake_ != Brake::RELEASED && row.timestamp - last_risk_ > RELEASE_AFTER) {
-      change_to(Brake::RELEASED, row, completed);
+    Brake wanted = Brake::RELEASED;
+    if (row.ttc.known && row.ttc.value < PREPARE_BELOW_S) wanted = Brake::PREPARED;
+    if (row.ttc.known && row.ttc.value < BRAKE_BELOW_S) wanted = Brake::BRAKING;
+    // Other vehicles' rows come in between: it brakes at once, and lets go only after a while.
+    if (wanted >= brake_) {
+      needed_at_ = row.timestamp;
+    } else if (row.timestamp - needed_at_ <= RELEASE_AFTER) {
+      return;
     }
+    change_to(wanted, row, completed);
   }
 
   void on_end() override {
@@ -59,7 +62,7 @@ class BrakeAssistant final : public collision_warning::Application {
   }
 
   Brake brake_ = Brake::RELEASED;
-  headway::Microseconds last_risk_ = 0;
+  headway::Microseconds needed_at_ = 0;
   std::int64_t looked_at_ = 0;
   std::int64_t braked_ = 0;
 };
