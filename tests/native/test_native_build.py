@@ -354,6 +354,10 @@ def test_what_headway_did_not_write_is_never_replaced(plan: Path, tmp_path: Path
             "--app: --app is for native nodes; add --target native, or leave it out",
         ),
         (
+            ["--tcp"],
+            "--tcp: --tcp is for native nodes; add --target native, or leave it out",
+        ),
+        (
             ["--force"],
             "--force: --force is for native nodes; add --target native, or leave it out",
         ),

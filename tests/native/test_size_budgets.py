@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.invoke import EXAMPLES
+from tests.cli.invoke import EXAMPLES, headway
 from tests.engine.nodes.study import study_plan
 from tests.native.needed import host, needs_compiler, needs_zig
 
@@ -119,6 +119,16 @@ def test_the_fewest_carriers() -> None:
     (ecu,) = slices_of(hello())
     assert carriers_of(ecu, {"ecu": Target.NATIVE}) == frozenset()
     assert carriers_of(ecu, {"ecu": Target.NATIVE}, tcp=True) == {Carrier.TCP}
+
+
+def test_connections_for_programs_outside_are_asked_for(tmp_path: Path) -> None:
+    given = (EXAMPLES / "hello" / "query.yaml", "--vehicle", EXAMPLES / "hello" / "vehicle.yaml")
+    options = ("--target", "native", "--emit-only", "--out")
+    for out, wish in ((tmp_path / "alone", ()), (tmp_path / "open", ("--tcp",))):
+        done = headway("build", *given, *options, out, *wish)
+        assert (done.code, done.err) == (0, "")
+        assert (out / "ecu" / "headway" / "tcp_transport.hpp").exists() == bool(wish)
+        assert not (out / "ecu" / "headway" / "udp_transport.hpp").exists()
 
 
 # ---------------------------------------------------------------- libraries

@@ -117,7 +117,9 @@ class Shedder {
       for (const Held& one : held_.items()) released_.push(one);
       held_.clear();
       // std::sort would be a tenth of a small node's program.
-      const auto before = [](const Held& left, const Held& right) { return left.place < right.place; };
+      const auto before = [](const Held& left, const Held& right) {
+        return left.place < right.place;
+      };
       std::make_heap(released_.begin(), released_.end(), before);
       std::sort_heap(released_.begin(), released_.end(), before);
     }

@@ -1,4 +1,4 @@
-// The files of a build that a node with links reads: addresses (deployment.json) and the nodes' key.
+// The files of a build that a node with links reads: addresses (deployment.json), the nodes' key.
 #pragma once
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // The links of a node to others: who they are, the sockets, and what carries the frames.
 //
 // A node gets only the carriers it needs: datagrams to native peers, connections to Python ones and
-// to programs outside the car (drivers, subscribers). One that needs neither has `NoLinks` instead of
-// all this (node_main.hpp), no key and no address.
+// to programs outside the car (drivers, subscribers). One that needs neither has `NoLinks` instead
+// of all this (node_main.hpp), no key and no address.
 #pragma once
 
 #include <sys/mman.h>
@@ -78,7 +78,8 @@ class NodeLinks {
       others.add(connections_);
     }
     if constexpr (HAS_DATAGRAMS) {
-      datagrams_.open(arena, node, identity_, options.timing, others, node.peers.count, socket_, now);
+      datagrams_.open(arena, node, identity_, options.timing, others, node.peers.count, socket_,
+                      now);
       others.add(datagrams_);
     }
     wanted_.open(arena, receivers(node) * node.wires.count);

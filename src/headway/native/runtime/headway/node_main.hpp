@@ -1,8 +1,8 @@
 // A node's process: its memory, its run, its report.
 //
 // Generated programs define a `NodeProgram` and run a `NodeRun` of just those parts that it needs.
-// Everything is laid out before the first tuple, in one block whose size is known when the program is
-// compiled.
+// Everything is laid out before the first tuple, in one block whose size is known when the program
+// is compiled.
 #pragma once
 
 #include <sched.h>
