@@ -152,22 +152,30 @@ class UserOperator : public GatheringOperator, public user_parts::TakesOf<In>::T
   /// A result; it takes the timestamp of the execution's oldest tuple.
   void emit(Out& out) { emit_at(oldest_, out); }
 
-  /// A result with a timestamp of its own.
+  /// A result with a timestamp of its own. Outside an execution (an optional part only changes what
+  /// is there) it is not taken, and counted as one beyond what is declared.
   void emit_at(Microseconds timestamp, Out& out) {
+    if (output_ == nullptr) {
+      ++beyond;
+      return;
+    }
     out.timestamp = timestamp;
     ++results_;
     output_->emit(&out);
   }
 
-  /// A tuple it cannot use goes to the side output, with a number of your choice as the reason.
+  /// A tuple it cannot use goes to the side output, with a number of your choice as the reason; in
+  /// an optional part there is no tuple to refuse.
   template <class Row>
   void refuse(const Row& row, std::int64_t reason = 0) {
+    if (output_ == nullptr) return;
     output_->drop(DropKind::FAILED, Reason::USER, reason, port_, &row);
   }
 
   /// A tuple that came too late to be used.
   template <class Row>
   void refuse_late(const Row& row) {
+    if (output_ == nullptr) return;
     output_->drop(DropKind::LATE, Reason::FUSION_LATE, 0, port_, &row);
   }
 
