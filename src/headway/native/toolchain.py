@@ -322,6 +322,7 @@ def _named(source: Path) -> str:
 
 def _compile(command: Sequence[str], folder: Path | None, toolchain: Toolchain) -> str:
     environment = {**os.environ, "LC_ALL": "C"}  # messages are read below
+    environment.pop("LD_PRELOAD", None)  # what this process was given to load is not the compiler's
     try:
         done = subprocess.run(
             command,
