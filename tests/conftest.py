@@ -21,6 +21,12 @@ exploring.load_profile()
 MINUTES = (
     "tests/spark/test_cluster.py",
     "tests/spark/test_kills.py::test_a_kill_leaves_no_trace[tyre",
+    # Compiled with sanitizers once more; smaller ones of their kind are always run.
+    "tests/contract/test_native_sanitized.py",
+    "tests/native/test_native_trace.py::test_random_plans_under_sanitizers",
+    "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_named]",
+    "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_texts]",
+    "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[own_keyed]",
 )
 
 
