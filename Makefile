@@ -6,6 +6,7 @@ PYTHON ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headway-installed
 DEMO := examples/collision_warning
+CPP_FILES := find src tests examples benchmarks '(' -name '*.hpp' -o -name '*.cpp' ')' -print0
 
 # make explore: how many times as many examples as make test, from which seed, in which tests
 TIMES ?= 20
@@ -76,12 +77,14 @@ explore: $(STAMP) ## draw TIMES (20) as many new examples in the property tests,
 lint: $(STAMP) ## check style, types and the import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(CPP_FILES) | xargs -0 $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/mypy --strict src studies/src tests
 	$(BIN)/lint-imports
 
 format: $(STAMP) ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(CPP_FILES) | xargs -0 $(BIN)/clang-format -i
 
 bench: $(STAMP) ## run every benchmarks/bench_*.py, one after another
 	@set -e; for script in benchmarks/bench_*.py; do \

@@ -1,6 +1,6 @@
-// The programs of stream_cases.py as an expert would write each by hand: a heap of jobs by deadline,
-// and the operators. No plan, no trace, no rates, no lateness, nothing that could be switched on:
-// the limit of what an engine with a scheduler can reach.
+// The programs of stream_cases.py as an expert would write each by hand: a heap of jobs by
+// deadline, and the operators. No plan, no trace, no rates, no lateness, nothing that could be
+// switched on: the limit of what an engine with a scheduler can reach.
 //
 //   bare_loop CASE TUPLES REPEATS  ->  {"seconds": [...], "out": N}
 //
@@ -67,9 +67,8 @@ struct Results {
 std::vector<Row> rows_every(std::int64_t every, std::int64_t tuples) {
   std::vector<Row> rows(static_cast<std::size_t>(tuples));
   for (std::int64_t i = 0; i < tuples; ++i) {
-    rows[static_cast<std::size_t>(i)] = {i * every,
-                                         {static_cast<double>(i), true},
-                                         {static_cast<std::int32_t>(i % KEYS), true}};
+    rows[static_cast<std::size_t>(i)] = {
+        i * every, {static_cast<double>(i), true}, {static_cast<std::int32_t>(i % KEYS), true}};
   }
   return rows;
 }
@@ -206,7 +205,8 @@ class Counting final : public headway::OperatorOutput {
  public:
   std::uint64_t count = 0;
   void emit(const void*) override { ++count; }
-  void drop(headway::DropKind, headway::Reason, std::int64_t, headway::Port, const void*) override {}
+  void drop(headway::DropKind, headway::Reason, std::int64_t, headway::Port, const void*) override {
+  }
   void start_timer(headway::Nanoseconds, std::int64_t) override {}
 };
 
@@ -228,10 +228,8 @@ std::uint64_t run_fusion(std::int64_t tuples, int repeat) {
   const std::int64_t pairs = tuples / 2;
   for (std::int64_t i = repeat * pairs; i < (repeat + 1) * pairs; ++i) {
     const std::int64_t moment = i * 100'000;
-    const program::Gps fix{moment,
-                           {static_cast<float>(i) * 2.0F, true},
-                           {static_cast<float>(i), true},
-                           {0.46F, true}};
+    const program::Gps fix{
+        moment, {static_cast<float>(i) * 2.0F, true}, {static_cast<float>(i), true}, {0.46F, true}};
     const program::Speed speed{moment + 1000, {22.4F, true}};
     headway::Batch batch;
     batch.first[0] = batch.last[0] = gathered(fix, 0, memory[0]);
@@ -260,8 +258,8 @@ int main(int count, char** arguments) {
   const std::int64_t tuples = std::atoll(arguments[2]);
   const int repeats = std::atoi(arguments[3]);
   const auto is = [name](const char* other) { return std::strcmp(name, other) == 0; };
-  const std::vector<Row> rows = is("chain")  ? rows_every(10, tuples)
-                                : is("join") ? rows_every(EVERY, tuples / 2)
+  const std::vector<Row> rows = is("chain")    ? rows_every(10, tuples)
+                                : is("join")   ? rows_every(EVERY, tuples / 2)
                                 : is("fusion") ? std::vector<Row>()
                                                : rows_every(EVERY, tuples);
 #if defined(WITH_FUSION)

@@ -20,9 +20,12 @@ constexpr headway::Microseconds RELEASE_AFTER = 500'000;
 
 const char* name_of(Brake brake) {
   switch (brake) {
-    case Brake::RELEASED: return "released";
-    case Brake::PREPARED: return "prepared";
-    case Brake::BRAKING: return "braking";
+    case Brake::RELEASED:
+      return "released";
+    case Brake::PREPARED:
+      return "prepared";
+    case Brake::BRAKING:
+      return "braking";
   }
   return "";
 }
@@ -56,9 +59,9 @@ class BrakeAssistant final : public collision_warning::Application {
     brake_ = wanted;
     if (wanted == Brake::BRAKING) ++braked_;
     const double latency_ms = static_cast<double>(completed - row.timestamp * 1000) / 1e6;
-    std::fprintf(stderr,
-                 "brake assistant: %s, vehicle %" PRId64 " at %.1f m, %.1f ms after it was sensed\n",
-                 name_of(wanted), row.id.value, row.distance.value, latency_ms);
+    std::fprintf(
+        stderr, "brake assistant: %s, vehicle %" PRId64 " at %.1f m, %.1f ms after it was sensed\n",
+        name_of(wanted), row.id.value, row.distance.value, latency_ms);
   }
 
   Brake brake_ = Brake::RELEASED;

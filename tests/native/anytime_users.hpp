@@ -12,8 +12,8 @@ struct Row {
 };
 
 /// What its value asks for: 0 nothing, below 0 it refuses the tuple and gives one row, else so many
-/// rows. A piece halves the way of each to 1, and adds a share of the time, `of_now`; there are as many
-/// as `steps` says.
+/// rows. A piece halves the way of each to 1, and adds a share of the time, `of_now`; there are as
+/// many as `steps` says.
 template <class Inputs>
 class Refining : public headway::UserOperator<Inputs, Row> {
  public:

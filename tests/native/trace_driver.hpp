@@ -25,8 +25,7 @@ class Teller final : public headway::Sinks {
   void dropped(const headway::Dropped& one, headway::Nanoseconds now) override {
     std::fprintf(file_, "drop|%s|%d|%lld|%lld|%d\n", one.name, static_cast<int>(one.kind),
                  static_cast<long long>(now),
-                 one.row == nullptr ? -1LL
-                                    : static_cast<long long>(headway::timestamp_of(one.row)),
+                 one.row == nullptr ? -1LL : static_cast<long long>(headway::timestamp_of(one.row)),
                  one.port);
   }
 

@@ -1,6 +1,7 @@
-// Frames, greetings, acknowledgements and deployments that are random or nearly right, and a ring of
-// frames against a plain list: nothing may read or write beyond what it was given, and everything
-// must be told from what is right. Built with sanitizers; prints how often each outcome was seen.
+// Frames, greetings, acknowledgements and deployments that are random or nearly right, and a ring
+// of frames against a plain list: nothing may read or write beyond what it was given, and
+// everything must be told from what is right. Built with sanitizers; prints how often each outcome
+// was seen.
 #include <cstdio>
 #include <deque>
 #include <vector>
@@ -71,8 +72,8 @@ Bytes right_frame(Random& random, std::uint64_t sequence) {
   Bytes frame(headway::FRAME_OVERHEAD + 4096);
   std::uint8_t* const payload = frame.data() + headway::FRAME_OVERHEAD;
   constexpr headway::FrameKind KINDS[] = {
-      headway::FrameKind::ROWS, headway::FrameKind::ROWS, headway::FrameKind::MARK,
-      headway::FrameKind::END, headway::FrameKind::ACKNOWLEDGE, headway::FrameKind::HELLO,
+      headway::FrameKind::ROWS,   headway::FrameKind::ROWS,        headway::FrameKind::MARK,
+      headway::FrameKind::END,    headway::FrameKind::ACKNOWLEDGE, headway::FrameKind::HELLO,
       headway::FrameKind::WELCOME};
   const headway::FrameKind kind = KINDS[random.below(7)];
   std::size_t length = 0;
@@ -82,8 +83,8 @@ Bytes right_frame(Random& random, std::uint64_t sequence) {
     length = 2;
     for (std::size_t place = 0; place < count; ++place) {
       const sample::Sample row = random_row(random);
-      length += headway::write_row(sample::WIRES[0], &row, place, false, payload + length,
-                                   4096 - length);
+      length +=
+          headway::write_row(sample::WIRES[0], &row, place, false, payload + length, 4096 - length);
     }
   } else if (kind == headway::FrameKind::MARK) {
     length = 8;
@@ -101,8 +102,8 @@ Bytes right_frame(Random& random, std::uint64_t sequence) {
     length = sizeof text - 1;
     std::memcpy(payload, text, length);
   }
-  const std::size_t size = headway::seal_frame(
-      frame.data(), kind, sample::WIRES[0].id, sample::WIRES[0].schema, sequence, length);
+  const std::size_t size = headway::seal_frame(frame.data(), kind, sample::WIRES[0].id,
+                                               sample::WIRES[0].schema, sequence, length);
   frame.resize(size);
   return frame;
 }
@@ -139,10 +140,9 @@ void spoil(Random& random, Bytes& frame) {
     if (!random.one_in(4)) {
       headway::put_big_endian(frame.data() + 20, frame.size() - headway::FRAME_OVERHEAD, 4);
     }
-    const std::uint32_t checksum =
-        headway::crc32(frame.data() + headway::FRAME_OVERHEAD,
-                       frame.size() - headway::FRAME_OVERHEAD,
-                       headway::crc32(frame.data(), headway::FRAME_HEADER_BYTES));
+    const std::uint32_t checksum = headway::crc32(
+        frame.data() + headway::FRAME_OVERHEAD, frame.size() - headway::FRAME_OVERHEAD,
+        headway::crc32(frame.data(), headway::FRAME_HEADER_BYTES));
     headway::put_big_endian(frame.data() + headway::FRAME_HEADER_BYTES, checksum, 4);
   }
 }
@@ -295,7 +295,8 @@ bool fuzz_kept_frames(std::uint64_t seed, int rounds) {
           out = 0;
         }
     }
-    if (frames.count() != meant.size() || frames.count_waiting() != meant.size() - out) return false;
+    if (frames.count() != meant.size() || frames.count_waiting() != meant.size() - out)
+      return false;
   }
   return true;
 }

@@ -19,7 +19,8 @@ struct Sample {
 };
 
 constexpr headway::WireColumn COLUMNS[] = {
-    {"timestamp", headway::WireType::BIGINT, offsetof(Sample, timestamp), headway::NEVER_UNKNOWN, 0},
+    {"timestamp", headway::WireType::BIGINT, offsetof(Sample, timestamp), headway::NEVER_UNKNOWN,
+     0},
     {"flag", headway::WireType::BOOLEAN, offsetof(Sample, flag.value), offsetof(Sample, flag.known),
      0},
     {"whole", headway::WireType::INT, offsetof(Sample, whole.value), offsetof(Sample, whole.known),
@@ -30,7 +31,8 @@ constexpr headway::WireColumn COLUMNS[] = {
      offsetof(Sample, single.known), 0},
     {"real", headway::WireType::DOUBLE, offsetof(Sample, real.value), offsetof(Sample, real.known),
      0},
-    {"text", headway::WireType::TEXT, offsetof(Sample, text.value), offsetof(Sample, text.known), 8},
+    {"text", headway::WireType::TEXT, offsetof(Sample, text.value), offsetof(Sample, text.known),
+     8},
     {"moment", headway::WireType::BIGINT, offsetof(Sample, moment.value),
      offsetof(Sample, moment.known), 0},
 };

@@ -237,8 +237,7 @@ struct Listed final : headway::ArrivalSource {
 
 void story(const char* title, bool preemptive, std::vector<Listed::One> arrivals,
            Nanoseconds stopped = 0, bool shows_runs = true,
-           headway::Span<headway::Unit> units = headway::span(UNITS),
-           Charged* charged = nullptr) {
+           headway::Span<headway::Unit> units = headway::span(UNITS), Charged* charged = nullptr) {
   std::printf("%s\n", title);
   wall_clock = headway::ManualClock();
   alignas(headway::ALIGNMENT) static std::byte memory[1 << 16];
@@ -324,11 +323,23 @@ void story_of_marks() {
 int main() {
   story("an urgent tuple goes first at the border of an operator", true, {{0, 0}, {3, 1}});
   story("without preemption it waits", false, {{0, 0}, {3, 1}});
-  story("an urgent tuple goes first between two items", true,
-        {{0, 2}, {1, 2}, {2, 2}, {11, 1}});
+  story("an urgent tuple goes first between two items", true, {{0, 2}, {1, 2}, {2, 2}, {11, 1}});
   story("a batch does not overtake one of its unit that has begun", true,
-        {{0, 2}, {1, 2}, {11, 1}, {12, 1}, {12, 2, 95}, {13, 1}, {14, 1}, {15, 1}, {16, 1}, {17, 1},
-         {18, 1}, {19, 1}, {20, 1}, {21, 1}, {22, 1}});
+        {{0, 2},
+         {1, 2},
+         {11, 1},
+         {12, 1},
+         {12, 2, 95},
+         {13, 1},
+         {14, 1},
+         {15, 1},
+         {16, 1},
+         {17, 1},
+         {18, 1},
+         {19, 1},
+         {20, 1},
+         {21, 1},
+         {22, 1}});
   story("a node that was stopped loses nothing", true,
         {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}}, 50 * MS, false);
   optional_story("an optional part that ends early counts as done", {{0, 0}});

@@ -118,12 +118,12 @@ std::size_t wire_hello(const char* name, const char* incarnation, const char* fi
 }
 
 std::uint8_t wire_answer(const char* name, const char* incarnation, const char* fingerprint,
-                         const std::uint8_t* key, const std::uint8_t* challenge,
-                         std::size_t length, std::uint8_t* out) {
+                         const std::uint8_t* key, const std::uint8_t* challenge, std::size_t length,
+                         std::uint8_t* out) {
   const headway::Identity me = identity_of(name, incarnation, fingerprint, key);
   headway::GreetingFrame frame;
-  const headway::WireFault fault = greeting_out.answer(
-      me, frame_of(headway::FrameKind::CHALLENGE, challenge, length), frame);
+  const headway::WireFault fault =
+      greeting_out.answer(me, frame_of(headway::FrameKind::CHALLENGE, challenge, length), frame);
   if (fault == headway::WireFault::FINE) payload_of(frame, out);
   return static_cast<std::uint8_t>(fault);
 }

@@ -155,7 +155,8 @@ class Aggregate final : public Operator {
 
   /// Whether no window of a tuple starts after this one.
   static bool is_last(Microseconds start, Microseconds last) {
-    const std::uint64_t apart = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(start);
+    const std::uint64_t apart =
+        static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(start);
     return apart < static_cast<std::uint64_t>(EVERY);
   }
 

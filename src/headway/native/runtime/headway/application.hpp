@@ -11,8 +11,9 @@
 //     return assistant;
 //   }
 //
-// All of it is called in the node's only thread, between two operators, so what it does delays them:
-// hand long work to a thread of your own. What is pushed is taken in before the next operator.
+// All of it is called in the node's only thread, between two operators, so what it does delays
+// them: hand long work to a thread of your own. What is pushed is taken in before the next
+// operator.
 #pragma once
 
 #include <cstring>

@@ -14,33 +14,33 @@ namespace headway {
 // Computed without sign, where C++ defines what happens beyond the range.
 
 constexpr std::int32_t add(std::int32_t left, std::int32_t right) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(left) +
-                                     static_cast<std::uint32_t>(right));
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(left) +
+                                   static_cast<std::uint32_t>(right));
 }
 
 constexpr std::int64_t add(std::int64_t left, std::int64_t right) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) +
-                                     static_cast<std::uint64_t>(right));
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) +
+                                   static_cast<std::uint64_t>(right));
 }
 
 constexpr std::int32_t subtract(std::int32_t left, std::int32_t right) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(left) -
-                                     static_cast<std::uint32_t>(right));
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(left) -
+                                   static_cast<std::uint32_t>(right));
 }
 
 constexpr std::int64_t subtract(std::int64_t left, std::int64_t right) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) -
-                                     static_cast<std::uint64_t>(right));
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) -
+                                   static_cast<std::uint64_t>(right));
 }
 
 constexpr std::int32_t multiply(std::int32_t left, std::int32_t right) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(left) *
-                                     static_cast<std::uint32_t>(right));
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(left) *
+                                   static_cast<std::uint32_t>(right));
 }
 
 constexpr std::int64_t multiply(std::int64_t left, std::int64_t right) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) *
-                                     static_cast<std::uint64_t>(right));
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) *
+                                   static_cast<std::uint64_t>(right));
 }
 
 constexpr std::int32_t negate(std::int32_t value) { return subtract(std::int32_t{0}, value); }
@@ -59,40 +59,40 @@ inline double absolute(double value) { return std::fabs(value); }
 
 // Towards zero; the lowest number by -1 wraps around.
 constexpr Maybe<std::int64_t> quotient(std::int64_t left, std::int64_t right) {
-    if (right == 0) {
-        return null<std::int64_t>();
-    }
-    return known(right == -1 ? negate(left) : left / right);
+  if (right == 0) {
+    return null<std::int64_t>();
+  }
+  return known(right == -1 ? negate(left) : left / right);
 }
 
 constexpr Maybe<double> quotient(double left, double right) {
-    return right == 0.0 ? null<double>() : known(left / right);
+  return right == 0.0 ? null<double>() : known(left / right);
 }
 
 // The sign is the dividend's.
 template <typename Whole>
 constexpr Maybe<Whole> whole_remainder(Whole left, Whole right) {
-    if (right == 0) {
-        return null<Whole>();
-    }
-    return known(right == -1 ? Whole{0} : static_cast<Whole>(left % right));
+  if (right == 0) {
+    return null<Whole>();
+  }
+  return known(right == -1 ? Whole{0} : static_cast<Whole>(left % right));
 }
 
 constexpr Maybe<std::int32_t> remainder(std::int32_t left, std::int32_t right) {
-    return whole_remainder(left, right);
+  return whole_remainder(left, right);
 }
 
 constexpr Maybe<std::int64_t> remainder(std::int64_t left, std::int64_t right) {
-    return whole_remainder(left, right);
+  return whole_remainder(left, right);
 }
 
 // Exact. Of an infinite number it is NaN.
 template <typename Real>
 inline Maybe<Real> real_remainder(Real left, Real right) {
-    if (right == Real{0}) {
-        return null<Real>();
-    }
-    return known(std::isinf(left) ? std::numeric_limits<Real>::quiet_NaN() : std::fmod(left, right));
+  if (right == Real{0}) {
+    return null<Real>();
+  }
+  return known(std::isinf(left) ? std::numeric_limits<Real>::quiet_NaN() : std::fmod(left, right));
 }
 
 inline Maybe<float> remainder(float left, float right) { return real_remainder(left, right); }

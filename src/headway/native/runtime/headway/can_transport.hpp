@@ -1,20 +1,20 @@
 // Streams on a CAN bus, classic or FD: a tuple is split into as many frames as the plan counts, and
 // joined again by who listens.
 //
-// The plan counts a tuple as the bytes of its columns, in frames of at most 8 bytes on CAN and 64 on
-// CAN FD (model/vehicle.py), and that is what goes on the bus. There is no byte left for anything
-// else: where a tuple begins is told by the identifier of its frames, the mark of a late tuple and
-// NULLs by bits that no sensing time needs (a timestamp has 53), and a text ends where its zeros
-// begin. Only a tuple in which a column behind the tenth is NULL takes a frame more.
+// The plan counts a tuple as the bytes of its columns, in frames of at most 8 bytes on CAN and 64
+// on CAN FD (model/vehicle.py), and that is what goes on the bus. There is no byte left for
+// anything else: where a tuple begins is told by the identifier of its frames, the mark of a late
+// tuple and NULLs by bits that no sensing time needs (a timestamp has 53), and a text ends where
+// its zeros begin. Only a tuple in which a column behind the tenth is NULL takes a frame more.
 //
 //   identifier = 32 * rank of the stream on the bus
 //                + 0 to 7 the first frame of a tuple, 8 to 15 a further one (the tuple's number
 //                modulo 8), 16 a watermark or the end, 17 which columns behind the tenth are NULL
 //
 // Ranks are the plan's priorities, the most urgent 0, as the bus arbitrates; identifiers of 11 bits
-// have room for 64 streams. A tuple of which a frame is missing is dropped and counted. On a bus every node hears every frame,
-// and no proof fits beside eight bytes: whoever is on the bus is trusted, so this is for buses that
-// end inside the car.
+// have room for 64 streams. A tuple of which a frame is missing is dropped and counted. On a bus
+// every node hears every frame, and no proof fits beside eight bytes: whoever is on the bus is
+// trusted, so this is for buses that end inside the car.
 #pragma once
 
 #include <sys/socket.h>
@@ -69,12 +69,16 @@ constexpr std::uint32_t can_identifier(std::uint32_t rank, CanPart part, std::ui
 
 constexpr std::size_t can_column_bytes(const WireColumn& column) {
   switch (column.type) {
-    case WireType::BOOLEAN: return 1;
+    case WireType::BOOLEAN:
+      return 1;
     case WireType::INT:
-    case WireType::FLOAT: return 4;
+    case WireType::FLOAT:
+      return 4;
     case WireType::BIGINT:
-    case WireType::DOUBLE: return 8;
-    case WireType::TEXT: return column.capacity;
+    case WireType::DOUBLE:
+      return 8;
+    case WireType::TEXT:
+      return column.capacity;
   }
   return 0;
 }
@@ -343,7 +347,7 @@ class CanTransport final : public Transport {
     }
     if (part < FURTHER) {
       if (one.begun) ++counts.gaps;  // the one before was not complete
-      if (one.came > 0) {  // tuples of which nothing was heard at all
+      if (one.came > 0) {            // tuples of which nothing was heard at all
         const std::uint32_t following = (one.tuple + 1) % CAN_TUPLES_TOLD_APART;
         counts.gaps += (part + CAN_TUPLES_TOLD_APART - following) % CAN_TUPLES_TOLD_APART;
       }

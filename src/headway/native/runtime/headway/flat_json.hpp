@@ -71,8 +71,8 @@ class FlatJson {
   }
 
   void skip() {
-    while (at_ < count_ && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' ||
-                            text_[at_] == '\t')) {
+    while (at_ < count_ &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) {
       ++at_;
     }
   }

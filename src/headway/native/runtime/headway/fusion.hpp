@@ -413,8 +413,7 @@ class SensorFusion : public GatheringOperator {
     fuse(found.object, position_);
     next_found_ = found.next;
     if (next_found_ != NOWHERE) return;
-    for (Place next = estimates_[position_].after; next != NOWHERE;
-         next = estimates_[next].after) {
+    for (Place next = estimates_[position_].after; next != NOWHERE; next = estimates_[next].after) {
       fuse(found.object, next);
     }
     ++next_fused_;
@@ -615,8 +614,8 @@ class SensorFusion : public GatheringOperator {
     Place kept = NOWHERE;
     if (measured && !load_measurement(reader, timestamp, kept)) return false;
     if (before != NOWHERE && estimates_[before].measurement != NOWHERE &&
-        (!measured || !ordered(measurements_[estimates_[before].measurement],
-                               measurements_[kept]))) {
+        (!measured ||
+         !ordered(measurements_[estimates_[before].measurement], measurements_[kept]))) {
       return false;
     }
     append(place, kept, timestamp, before, track);

@@ -44,11 +44,16 @@ constexpr bool is_greeted(LinkStage stage) { return stage >= LinkStage::FROM_SEN
 /// Whether a frame has its place at this stage.
 constexpr bool in_place(LinkStage stage, FrameKind kind) {
   switch (stage) {
-    case LinkStage::HELLO: return kind == FrameKind::HELLO;
-    case LinkStage::PROOF: return kind == FrameKind::PROOF;
-    case LinkStage::CHALLENGE: return kind == FrameKind::CHALLENGE;
-    case LinkStage::WELCOME: return kind == FrameKind::WELCOME;
-    case LinkStage::POSITIONS: return kind == FrameKind::ACKNOWLEDGE;
+    case LinkStage::HELLO:
+      return kind == FrameKind::HELLO;
+    case LinkStage::PROOF:
+      return kind == FrameKind::PROOF;
+    case LinkStage::CHALLENGE:
+      return kind == FrameKind::CHALLENGE;
+    case LinkStage::WELCOME:
+      return kind == FrameKind::WELCOME;
+    case LinkStage::POSITIONS:
+      return kind == FrameKind::ACKNOWLEDGE;
     case LinkStage::FROM_SENDER:
       return kind == FrameKind::ROWS || kind == FrameKind::MARK || kind == FrameKind::END ||
              kind == FrameKind::HEARTBEAT || kind == FrameKind::BYE;
@@ -56,7 +61,8 @@ constexpr bool in_place(LinkStage stage, FrameKind kind) {
       return kind == FrameKind::ACKNOWLEDGE || kind == FrameKind::HEARTBEAT ||
              kind == FrameKind::BYE;
     case LinkStage::OPENED:
-    case LinkStage::OVER: return false;
+    case LinkStage::OVER:
+      return false;
   }
   return false;
 }
@@ -288,8 +294,9 @@ class GreetingIn {
     char hex[2 * DIGEST_BYTES + 1];
     write_hex(hex, proof.bytes, sizeof proof.bytes);
     char text[MOST_GREETING];
-    const int length = std::snprintf(text, sizeof text, "{\"incarnation\": \"%s\", \"proof\": \"%s\"}",
-                                     me.incarnation.text, hex);
+    const int length =
+        std::snprintf(text, sizeof text, "{\"incarnation\": \"%s\", \"proof\": \"%s\"}",
+                      me.incarnation.text, hex);
     frame.write(FrameKind::WELCOME, text, static_cast<std::size_t>(length));
   }
 

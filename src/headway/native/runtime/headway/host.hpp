@@ -1,9 +1,9 @@
 // A program as a shared library, in the process of somebody who has data for it.
 //
 // The functions at the end are all that the library exports; `headway.native.library` is their
-// other side. Rows go in and out as they lie in memory: the library tells the layout of its structs.
-// A program is one vehicle: its operators are variables of the library, so each further vehicle
-// loads the library once more, or takes the state of this one away and brings it back.
+// other side. Rows go in and out as they lie in memory: the library tells the layout of its
+// structs. A program is one vehicle: its operators are variables of the library, so each further
+// vehicle loads the library once more, or takes the state of this one away and brings it back.
 //
 // The generated file that makes a library of a program includes this header once and defines
 // `headway::host::host()`.
@@ -17,7 +17,8 @@ namespace headway::host {
 /// Of the functions below and all that they hand over.
 inline constexpr std::uint32_t ABI_VERSION = 2;
 
-/// Added to the source of an arrival that does not have the form its source promises; it has no row.
+/// Added to the source of an arrival that does not have the form its source promises; it has no
+/// row.
 inline constexpr std::uint16_t MALFORMED = 0x8000;
 
 /// What a run keeps for its owner, as bits.

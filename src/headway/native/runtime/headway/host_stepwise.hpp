@@ -8,8 +8,8 @@ namespace headway::host {
 
 class StepwiseHost final : public Host {
  public:
-  StepwiseHost(const Program& the_program, Span<StreamLayout> the_streams,
-               Span<PlaceOfLoss> places, Buffer* outputs, std::size_t operator_bytes)
+  StepwiseHost(const Program& the_program, Span<StreamLayout> the_streams, Span<PlaceOfLoss> places,
+               Buffer* outputs, std::size_t operator_bytes)
       : Host(the_program, the_streams, places, outputs),
         time_(the_program, results),
         bytes_(Stepwise::bytes(the_program) + operator_bytes) {}

@@ -240,8 +240,9 @@ class JobSteps {
   // -------------------------------------------------------------- optional parts
 
   /// The operator under way has given what it gives: its results, which nothing but outputs take,
-  /// wait for its optional part. Not so where another tuple of the job still has something mandatory
-  /// before it (the operator was not `alone`): then the part is left out. Whether a piece follows.
+  /// wait for its optional part. Not so where another tuple of the job still has something
+  /// mandatory before it (the operator was not `alone`): then the part is left out. Whether a piece
+  /// follows.
   bool begin_optional_part(Job& job, bool alone) {
     const OptionalPart* const part = job.unit->table->optional;
     if (part == nullptr || job.step + 1 != job.unit->steps || job.pending == nullptr) return false;
@@ -298,8 +299,7 @@ class JobSteps {
         if (!make_row(unit, job, step, step.map, port)) return false;
         break;
       case StepKind::CONVERT:
-        if (step.by_port[port] != nullptr &&
-            !make_row(unit, job, step, step.by_port[port], port)) {
+        if (step.by_port[port] != nullptr && !make_row(unit, job, step, step.by_port[port], port)) {
           return false;
         }
         break;

@@ -14,7 +14,8 @@
 //     static constexpr Microseconds within_us = 50000;
 //     static constexpr Nanoseconds timeout_ns = 0;       // 0: a tuple never goes out alone
 //     static constexpr int limited_side = -1;            // 0 or 1 where `partners` names a port
-//     static constexpr std::int64_t most = -1;           // of `partners` or `most_outputs`; -1 none
+//     static constexpr std::int64_t most = -1;           // of `partners` or `most_outputs`; -1
+//     none
 //     // What can be within reach of tuples in time; what can wait for a partner.
 //     static constexpr std::size_t most_left = 40, most_right = 40;
 //     static constexpr std::size_t most_left_waiting = 0, most_right_waiting = 0;
@@ -307,8 +308,7 @@ class Join final : public Operator {
     left_.clear();
     right_.clear();
     if (reader.get(arrivals_) && reader.get(watermark_) && arrivals_ >= 0 &&
-        arrivals_ < MOST_ARRIVALS && load_side<0>(reader, left_) &&
-        load_side<1>(reader, right_)) {
+        arrivals_ < MOST_ARRIVALS && load_side<0>(reader, left_) && load_side<1>(reader, right_)) {
       return true;
     }
     left_.clear();
@@ -336,8 +336,7 @@ class Join final : public Operator {
     if (comparable && watermark_ != NO_TIME) {
       mine.forget_before(earlier_by(watermark_, WITHIN));
     }
-    if ((comparable && !mine.has_room()) ||
-        (Spec::timeout_ns != 0 && !mine.has_room_to_wait())) {
+    if ((comparable && !mine.has_room()) || (Spec::timeout_ns != 0 && !mine.has_room_to_wait())) {
       output.drop(DropKind::SHED, Reason::NO_ROOM, 0, SIDE, &row);
       return;
     }

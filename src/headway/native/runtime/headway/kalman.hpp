@@ -130,8 +130,7 @@ inline void correct(FilterState& state, double residual, double residual_varianc
 inline void predict_state(FilterState& state, Microseconds to, double acceleration_variance,
                           double scale_drift) {
   if (to == state.timestamp) return;
-  const auto apart =
-      static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(state.timestamp);
+  const auto apart = static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(state.timestamp);
   const double dt = static_cast<double>(static_cast<std::int64_t>(apart)) * 1e-6;
   const double noise = acceleration_variance * dt;
   const double both = noise * dt / 2.0;
@@ -168,8 +167,8 @@ inline void observe_position(FilterState& state, double x, double y, double var_
 /// The estimate, knowing a measured velocity too.
 inline void observe_velocity(FilterState& state, double vx, double vy, double var_vx,
                              double var_vy) {
-  correct(state, vx - state.vx, state.var_vx + var_vx, state.cov_x_vx, state.cov_y_vx,
-          state.var_vx, state.cov_vx_vy, state.scale.known ? state.scale.value.cov_vx : 0.0);
+  correct(state, vx - state.vx, state.var_vx + var_vx, state.cov_x_vx, state.cov_y_vx, state.var_vx,
+          state.cov_vx_vy, state.scale.known ? state.scale.value.cov_vx : 0.0);
   correct(state, vy - state.vy, state.var_vy + var_vy, state.cov_x_vy, state.cov_y_vy,
           state.cov_vx_vy, state.var_vy, state.scale.known ? state.scale.value.cov_vy : 0.0);
 }

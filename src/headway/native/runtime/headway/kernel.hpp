@@ -644,8 +644,8 @@ class Kernel {
     ++counts.timeouts;
     if (!traced_) return;
     const char* const node = program_.nodes[unit.table->node].name;
-    note(EventKind::TIMEOUT, now, now, node, "", unit.table->steps[0].name,
-         root_number(root), 0, 0);
+    note(EventKind::TIMEOUT, now, now, node, "", unit.table->steps[0].name, root_number(root), 0,
+         0);
   }
 
   Index place_of(const Operator* stateful) const {
@@ -677,7 +677,6 @@ class Kernel {
   bool traced_ = false;
   bool has_windows_ = false;
   bool closes_windows_ = false;
-
 };
 
 }  // namespace headway

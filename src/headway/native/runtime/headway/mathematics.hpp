@@ -1,8 +1,8 @@
 // Functions of real numbers, with SQL's answers at their edges: NaN where there is no real value,
 // NULL for the logarithm of zero and less, infinity beyond the largest number.
 //
-// Their last places are the C library's. With the one that Python has, all are within one unit in the
-// last place of Python's; with another one (musl) the cube root is within 4 and log10 within 2.
+// Their last places are the C library's. With the one that Python has, all are within one unit in
+// the last place of Python's; with another one (musl) the cube root is within 4 and log10 within 2.
 #pragma once
 
 #include <cmath>
@@ -21,28 +21,28 @@ inline double cube_root(double value) { return std::cbrt(value); }
 
 // 1 to the power of NaN is NaN, and -1 to an infinite power too.
 inline double power(double base, double exponent) {
-    if (exponent == 0.0) {
-        return 1.0;
-    }
-    if (is_nan(exponent) || (std::fabs(base) == 1.0 && std::isinf(exponent))) {
-        return NOT_A_NUMBER;
-    }
-    return std::pow(base, exponent);
+  if (exponent == 0.0) {
+    return 1.0;
+  }
+  if (is_nan(exponent) || (std::fabs(base) == 1.0 && std::isinf(exponent))) {
+    return NOT_A_NUMBER;
+  }
+  return std::pow(base, exponent);
 }
 
 inline double exponential(double value) { return std::exp(value); }
 
 inline Maybe<double> natural_logarithm(double value) {
-    return value <= 0.0 ? null<double>() : known(std::log(value));
+  return value <= 0.0 ? null<double>() : known(std::log(value));
 }
 
 // Some libraries lose the last half of the digits for numbers so small that they have few.
 inline Maybe<double> common_logarithm(double value) {
-    if (value <= 0.0) {
-        return null<double>();
-    }
-    const bool subnormal = value < std::numeric_limits<double>::min();
-    return known(subnormal ? std::log10(value * 1e20) - 20.0 : std::log10(value));
+  if (value <= 0.0) {
+    return null<double>();
+  }
+  const bool subnormal = value < std::numeric_limits<double>::min();
+  return known(subnormal ? std::log10(value * 1e20) - 20.0 : std::log10(value));
 }
 
 inline double sine(double value) { return std::isinf(value) ? NOT_A_NUMBER : std::sin(value); }
@@ -52,11 +52,11 @@ inline double cosine(double value) { return std::isinf(value) ? NOT_A_NUMBER : s
 inline double tangent(double value) { return std::isinf(value) ? NOT_A_NUMBER : std::tan(value); }
 
 inline double arc_sine(double value) {
-    return std::fabs(value) <= 1.0 ? std::asin(value) : NOT_A_NUMBER;
+  return std::fabs(value) <= 1.0 ? std::asin(value) : NOT_A_NUMBER;
 }
 
 inline double arc_cosine(double value) {
-    return std::fabs(value) <= 1.0 ? std::acos(value) : NOT_A_NUMBER;
+  return std::fabs(value) <= 1.0 ? std::acos(value) : NOT_A_NUMBER;
 }
 
 inline double arc_tangent(double value) { return std::atan(value); }

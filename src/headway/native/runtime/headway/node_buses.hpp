@@ -1,8 +1,8 @@
 // The CAN buses of a node: which of its streams they carry, and the sockets of SocketCAN.
 //
-// `--can BUS=INTERFACE` gives a bus of the plan an interface of the machine (can0); the node's streams
-// that cross that bus then go there and not over IP. `fd:N` in place of an interface is a socket that
-// whoever started the process has opened: a stand-in, where the kernel has no CAN.
+// `--can BUS=INTERFACE` gives a bus of the plan an interface of the machine (can0); the node's
+// streams that cross that bus then go there and not over IP. `fd:N` in place of an interface is a
+// socket that whoever started the process has opened: a stand-in, where the kernel has no CAN.
 #pragma once
 
 #include <linux/can.h>
@@ -28,10 +28,11 @@ inline int open_can_socket(const char* interface, bool fd) {
   bool right = ::ioctl(descriptor, SIOCGIFINDEX, &asked) == 0;
   address.can_ifindex = asked.ifr_ifindex;
   if (fd) {
-    right = right && ::setsockopt(descriptor, SOL_CAN_RAW, CAN_RAW_FD_FRAMES, &yes, sizeof yes) == 0;
+    right =
+        right && ::setsockopt(descriptor, SOL_CAN_RAW, CAN_RAW_FD_FRAMES, &yes, sizeof yes) == 0;
   }
-  right = right &&
-          ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  right =
+      right && ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   if (right) return descriptor;
   ::close(descriptor);
   return -1;
@@ -96,7 +97,7 @@ class NodeBuses {
     for (std::size_t place = 0; place < count_; ++place) others.add(buses_[place]);
   }
 
-  std::int64_t sum(std::int64_t TransportCounts::*count) const {
+  std::int64_t sum(std::int64_t TransportCounts::* count) const {
     std::int64_t found = 0;
     for (std::size_t place = 0; place < count_; ++place) found += buses_[place].counts.*count;
     return found;

@@ -29,13 +29,14 @@ inline void fill_paths(NodeOptions& options) {
 /// False, with a message, when there is none, when it is damaged or when others can read it.
 inline bool read_key(const char* path, std::uint8_t (&key)[KEY_BYTES]) {
   const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
-  struct stat about {};
+  struct stat about{};
   std::uint8_t read[KEY_BYTES + 1];
   const char* problem = nullptr;
   if (descriptor < 0 || ::fstat(descriptor, &about) != 0) {
     problem = "cannot read the key of the nodes; take nodes.key from the folder of the build";
   } else if ((about.st_mode & 077) != 0) {
-    problem = "others can read the key of the nodes; build again, or if nobody has read it: chmod 600";
+    problem =
+        "others can read the key of the nodes; build again, or if nobody has read it: chmod 600";
   } else if (::read(descriptor, read, sizeof read) != static_cast<ssize_t>(KEY_BYTES)) {
     problem = "not a key of 32 bytes; build again";
   } else {
@@ -105,7 +106,8 @@ class DeploymentReader {
     return true;
   }
   void skip_blank() {
-    while (at_ < size_ && std::strchr(" \n\r\t", text_[at_]) != nullptr && text_[at_] != '\0') ++at_;
+    while (at_ < size_ && std::strchr(" \n\r\t", text_[at_]) != nullptr && text_[at_] != '\0')
+      ++at_;
   }
   bool string(std::size_t& from, std::size_t& length) {
     if (!past('"')) return false;

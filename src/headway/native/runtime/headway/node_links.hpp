@@ -44,8 +44,7 @@ class NodeLinks {
 
   static constexpr std::size_t bytes(const NodeProgram& node) {
     return Connections::bytes(node, receivers(node)) + Datagrams::bytes(node, node.peers.count) +
-           Buses::bytes(node) +
-           Objects<bool>::bytes(receivers(node) * node.wires.count) +
+           Buses::bytes(node) + Objects<bool>::bytes(receivers(node) * node.wires.count) +
            Objects<PeerPlace>::bytes(node.peers.count);
   }
 
@@ -89,7 +88,7 @@ class NodeLinks {
   }
 
   /// Of all carriers together.
-  std::int64_t count(std::int64_t TransportCounts::*which) const {
+  std::int64_t count(std::int64_t TransportCounts::* which) const {
     return connections_.counts.*which + datagrams_.counts.*which + buses_.sum(which);
   }
   std::int64_t refused(std::size_t fault) const {
@@ -103,7 +102,7 @@ class NodeLinks {
   bool find_peers(Arena& arena, const NodeProgram& node, const char* path) {
     places_.open(arena, node.peers.count);
     const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
-    struct stat about {};
+    struct stat about{};
     void* text = MAP_FAILED;
     if (descriptor >= 0 && ::fstat(descriptor, &about) == 0 && about.st_size > 0) {
       text = ::mmap(nullptr, static_cast<std::size_t>(about.st_size), PROT_READ, MAP_PRIVATE,

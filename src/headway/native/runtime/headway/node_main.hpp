@@ -109,9 +109,7 @@ class NodeRun {
     return true;
   }
 
-  bool is_fed(Index source) const {
-    return application_ != nullptr && application_->feeds(source);
-  }
+  bool is_fed(Index source) const { return application_ != nullptr && application_->feeds(source); }
 
   bool lay_out(Arena& arena) {
     const Nanoseconds now = clock_.now();
@@ -146,7 +144,7 @@ class NodeRun {
 
   /// Signals are blocked except where the node waits.
   static void prepare_signals() {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = ask_to_stop;
     ::sigaction(SIGTERM, &action, nullptr);
     ::sigaction(SIGINT, &action, nullptr);
@@ -260,7 +258,7 @@ class NodeRun {
     put("late_arrivals", time_.keeping_up.late_arrivals);
     put("worst_lag_ns", time_.keeping_up.worst_lag);
     put("worst_backlog", time_.keeping_up.worst_backlog);
-    const auto carried = [this, &put](const char* name, std::int64_t TransportCounts::*count) {
+    const auto carried = [this, &put](const char* name, std::int64_t TransportCounts::* count) {
       put(name, links_.count(count));
     };
     carried("bad_frames", &TransportCounts::bad_frames);
@@ -282,8 +280,11 @@ class NodeRun {
     constexpr struct {
       const char* name;
       std::int64_t parts;
-    } PERCENTILES[] = {
-        {"p50", 500'000}, {"p90", 900'000}, {"p99", 990'000}, {"p99.9", 999'000}, {"p99.99", 999'900}};
+    } PERCENTILES[] = {{"p50", 500'000},
+                       {"p90", 900'000},
+                       {"p99", 990'000},
+                       {"p99.9", 999'000},
+                       {"p99.99", 999'900}};
     file.put(", \"outputs\": {");
     for (std::uint32_t place = 0; place < node_.program->outputs.count; ++place) {
       const Index output = static_cast<Index>(place);
@@ -362,8 +363,8 @@ class NodeRun {
     for (std::size_t fault = 0; fault < WIRE_FAULTS; ++fault) {
       const std::int64_t count = links_.refused(fault);
       if (count == 0) continue;
-      file.print("%s\"%s\": %" PRId64, any ? ", " : "",
-                 refusal_name(static_cast<WireFault>(fault)), count);
+      file.print("%s\"%s\": %" PRId64, any ? ", " : "", refusal_name(static_cast<WireFault>(fault)),
+                 count);
       any = true;
     }
     file.put("}");
@@ -374,7 +375,8 @@ class NodeRun {
     bool any = false;
     for (std::size_t kind = 0; kind < DROP_KINDS; ++kind) {
       if (records_.dropped_of[kind] == 0) continue;
-      file.print("%s\"%s\": %" PRId64, any ? ", " : "", DROP_NAMES[kind], records_.dropped_of[kind]);
+      file.print("%s\"%s\": %" PRId64, any ? ", " : "", DROP_NAMES[kind],
+                 records_.dropped_of[kind]);
       any = true;
     }
     file.put("}");

@@ -86,7 +86,8 @@ inline bool parse_can(const char* text, NodeOptions& options) {
   if (equals == nullptr || options.can_buses == MOST_CAN_BUSES) return false;
   const std::size_t bus = static_cast<std::size_t>(equals - text);
   const std::size_t interface = std::strlen(equals + 1);
-  if (bus == 0 || bus >= MOST_CAN_NAME || interface == 0 || interface >= MOST_CAN_NAME) return false;
+  if (bus == 0 || bus >= MOST_CAN_NAME || interface == 0 || interface >= MOST_CAN_NAME)
+    return false;
   CanBusOption& option = options.can[options.can_buses++];
   std::memcpy(option.bus, text, bus);
   std::memcpy(option.interface, equals + 1, interface);
@@ -107,7 +108,8 @@ inline void print_help(const NodeProgram& node) {
       "Runs node '%s' of query '%s' in wall-clock time.\n\n"
       "  --deployment FILE   addresses of the nodes (deployment.json of the build)\n"
       "  --key FILE          the nodes' key (nodes.key beside it)\n"
-      "  --input FILE        recorded tuples to replay (NODE.rows, as headway launch writes them);\n"
+      "  --input FILE        recorded tuples to replay (NODE.rows, as headway launch writes "
+      "them);\n"
       "                      without it a driver or the application sends the sources\n"
       "  --output DIR        folder for outputs, events and the exit report\n"
       "  --speed X           of the replay (1: as recorded)\n"
@@ -183,7 +185,7 @@ inline Parsed parse_options(int count, char** arguments, const NodeProgram& node
       *flag = true;
       continue;
     }
-    const char* const value = equals != nullptr    ? equals + 1
+    const char* const value = equals != nullptr   ? equals + 1
                               : place + 1 < count ? arguments[++place]
                                                   : nullptr;
     if (value == nullptr) return wrong_option(given, "nothing behind it", "see --help");

@@ -28,7 +28,7 @@ class NodeRecording final : public ArrivalSource {
   /// False with a reason when the file is no such recording.
   bool load(const char* path, const char*& reason) {
     const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
-    struct stat about {};
+    struct stat about{};
     if (descriptor < 0 || ::fstat(descriptor, &about) != 0) {
       reason = "it cannot be read";
       return false;

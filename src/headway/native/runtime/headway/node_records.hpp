@@ -164,13 +164,24 @@ inline void put_row(RecordFile& file, const WireStream& stream, const void* row)
       return value;
     };
     switch (column.type) {
-      case WireType::BOOLEAN: file.put(read(bool{}) ? "true" : "false"); break;
-      case WireType::INT: file.print("%" PRId32, read(std::int32_t{})); break;
-      case WireType::BIGINT: file.print("%" PRId64, read(std::int64_t{})); break;
-      case WireType::FLOAT: file.put_number(static_cast<double>(read(float{}))); break;
-      case WireType::DOUBLE: file.put_number(read(double{})); break;
+      case WireType::BOOLEAN:
+        file.put(read(bool{}) ? "true" : "false");
+        break;
+      case WireType::INT:
+        file.print("%" PRId32, read(std::int32_t{}));
+        break;
+      case WireType::BIGINT:
+        file.print("%" PRId64, read(std::int64_t{}));
+        break;
+      case WireType::FLOAT:
+        file.put_number(static_cast<double>(read(float{})));
+        break;
+      case WireType::DOUBLE:
+        file.put_number(read(double{}));
+        break;
       case WireType::TEXT:
-        file.put_text(reinterpret_cast<const char*>(field + TEXT_SIZE_BYTES), read(std::uint16_t{}));
+        file.put_text(reinterpret_cast<const char*>(field + TEXT_SIZE_BYTES),
+                      read(std::uint16_t{}));
         break;
     }
   }
@@ -245,7 +256,8 @@ class NodeRecords final : public Sinks, public NodeNotes {
     if (record.file.is_open()) {
       record.file.put("{\"row\": ");
       put_row(record.file, node_->wires[node_->output_wires[place]], row);
-      record.file.print(", \"completed\": %" PRId64 ", \"deadline\": %" PRId64 ", \"missed\": %s}\n",
+      record.file.print(", \"completed\": %" PRId64 ", \"deadline\": %" PRId64
+                        ", \"missed\": %s}\n",
                         completed, deadline, missed ? "true" : "false");
     }
     if (subscriber_ != nullptr) subscriber_->publish(place, row, completed);

@@ -64,8 +64,8 @@ struct OwnSource {
   Index source;
 };
 
-/// A stream between this node and another on a CAN bus of the plan. `rank` is its priority there, the
-/// most urgent 0.
+/// A stream between this node and another on a CAN bus of the plan. `rank` is its priority there,
+/// the most urgent 0.
 struct BusStream {
   const char* bus;
   Index wire;
@@ -98,12 +98,20 @@ constexpr std::size_t most_row_on_wire(const WireStream& stream) {
   std::size_t bytes = 1 + 8 + (stream.columns.count + 7) / 8;
   for (const WireColumn& column : stream.columns) {
     switch (column.type) {
-      case WireType::BOOLEAN: bytes += 1; break;
+      case WireType::BOOLEAN:
+        bytes += 1;
+        break;
       case WireType::INT:
-      case WireType::FLOAT: bytes += 4; break;
+      case WireType::FLOAT:
+        bytes += 4;
+        break;
       case WireType::BIGINT:
-      case WireType::DOUBLE: bytes += 8; break;
-      case WireType::TEXT: bytes += 4 + column.capacity; break;
+      case WireType::DOUBLE:
+        bytes += 8;
+        break;
+      case WireType::TEXT:
+        bytes += 4 + column.capacity;
+        break;
     }
   }
   return bytes;

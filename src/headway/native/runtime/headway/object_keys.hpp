@@ -59,7 +59,8 @@ bool set_key(TextKey<N>& key, const Maybe<Text<M>>& column) {
   return column.known;
 }
 
-// ---------------------------------------------------------------- to columns: false if it has no room
+// ---------------------------------------------------------------- to columns: false if it has no
+// room
 
 inline bool put_key(Maybe<bool>& column, const NumberKey& key) {
   column = known(key.number != 0);

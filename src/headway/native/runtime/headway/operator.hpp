@@ -34,21 +34,21 @@ enum class DropKind : std::uint8_t { LATE, FAILED, REJECTED, SHED };
 
 /// Why a tuple left its way; `detail` of a drop is the number that the sentence needs.
 enum class Reason : std::uint8_t {
-  MARKED_LATE,          // marked late at its source
-  OLDER_THAN_WATERMARK, // detail: the watermark
-  WINDOWS_CLOSED,       // its windows are closed
-  QUOTA_USED,           // detail: tuples that have passed in this window
-  BELOW_THRESHOLD,      // its value is below the threshold
-  LESS_VALUABLE,        // detail: tuples of its window that are more valuable
-  BEYOND_RATE,          // detail: the source
-  NO_TIME_LEFT,         // no processor time is left to reserve
-  NO_TIME_LEFT_HARD,    // ... for a hard output
-  NO_ROOM,              // its buffer is full: more than the declared rates allow
-  FUSION_LATE,          // older than the windows of its object
-  FUSION_UNUSABLE,      // a value it cannot do without is missing or out of bounds
-  FUSION_UNSTARTED,     // nothing came that an estimate could have started with
-  USER,                 // detail: a number that the user's class gave
-  MALFORMED,            // not of the form that its source promises: known to who brought it
+  MARKED_LATE,           // marked late at its source
+  OLDER_THAN_WATERMARK,  // detail: the watermark
+  WINDOWS_CLOSED,        // its windows are closed
+  QUOTA_USED,            // detail: tuples that have passed in this window
+  BELOW_THRESHOLD,       // its value is below the threshold
+  LESS_VALUABLE,         // detail: tuples of its window that are more valuable
+  BEYOND_RATE,           // detail: the source
+  NO_TIME_LEFT,          // no processor time is left to reserve
+  NO_TIME_LEFT_HARD,     // ... for a hard output
+  NO_ROOM,               // its buffer is full: more than the declared rates allow
+  FUSION_LATE,           // older than the windows of its object
+  FUSION_UNUSABLE,       // a value it cannot do without is missing or out of bounds
+  FUSION_UNSTARTED,      // nothing came that an estimate could have started with
+  USER,                  // detail: a number that the user's class gave
+  MALFORMED,             // not of the form that its source promises: known to who brought it
 };
 
 /// Where an operator puts what it makes. The kernel copies rows at once.

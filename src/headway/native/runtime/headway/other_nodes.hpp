@@ -245,7 +245,8 @@ class OtherNodes final : public Outside, public PeerHandler {
  private:
   bool reserves() const { return node_.program->reservations != nullptr; }
 
-  /// The root of a tuple that comes with a number: that of its arrival at the sender, or its source.
+  /// The root of a tuple that comes with a number: that of its arrival at the sender, or its
+  /// source.
   std::int64_t own_root(std::uint64_t number) {
     if (!reserves()) return root_number(static_cast<std::int64_t>(number));
     return root_of(++time_->kernel.roots, number < NONE ? static_cast<Index>(number) : NONE);

@@ -211,8 +211,8 @@ class Stepwise {
       writer.put(call.number);
       writer.put(call.root);
       // A timer of a batch that nobody waits for is kept too: it moves the time when it is over.
-      const bool runs = call.what == CallKind::GATHER_TIMEOUT &&
-                        kernel.unit(call.place).timer == call.number;
+      const bool runs =
+          call.what == CallKind::GATHER_TIMEOUT && kernel.unit(call.place).timer == call.number;
       writer.put(static_cast<std::uint8_t>(runs ? 1 : 0));
     }
   }

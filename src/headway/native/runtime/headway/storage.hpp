@@ -192,8 +192,8 @@ class List {
 #endif
 };
 
-/// A queue in which the least item goes first. `T` has operator<. Each item stands before up to four
-/// others, so that a long queue is not deep, and the four lie side by side.
+/// A queue in which the least item goes first. `T` has operator<. Each item stands before up to
+/// four others, so that a long queue is not deep, and the four lie side by side.
 template <class T>
 class Heap {
  public:

@@ -210,8 +210,8 @@ class TcpTransport final : public Transport {
            Objects<Stranger>::bytes(MOST_STRANGERS) +
            links * (TcpConnection::bytes(wires, link_payload(node)) +
                     OutgoingStreams::bytes(node, KEPT_BYTES)) +
-           senders * (TcpConnection::bytes(wires, most_payload(node)) +
-                      StreamPositions::bytes(wires)) +
+           senders *
+               (TcpConnection::bytes(wires, most_payload(node)) + StreamPositions::bytes(wires)) +
            MOST_STRANGERS * TcpConnection::bytes(0, MOST_GREETING) + StreamReader::bytes(node) +
            Liveness::bytes(links + senders);
   }
@@ -405,7 +405,8 @@ class TcpTransport final : public Transport {
       Link* last;
       Index wire;
       void skip() {
-        while (link != last && (link->receiver.peer == NONE || !link->receiver.wanted[wire])) ++link;
+        while (link != last && (link->receiver.peer == NONE || !link->receiver.wanted[wire]))
+          ++link;
       }
       Link& operator*() const { return *link; }
       Place& operator++() {
@@ -567,8 +568,7 @@ class TcpTransport final : public Transport {
         return;
       }
     }
-    if (connection.is_open() &&
-        connection.write_control(now) == TcpConnection::Written::BROKEN) {
+    if (connection.is_open() && connection.write_control(now) == TcpConnection::Written::BROKEN) {
       drop(connection);
     }
   }

@@ -20,9 +20,9 @@ inline constexpr Nanoseconds SECOND = 1'000'000'000;
 
 /// All in nanoseconds. A peer not heard of for `missed` heartbeats is lost. Reconnecting starts
 /// after `first_retry` and backs off to `slowest_retry`. `give_up`: how long a node waits for a
-/// lost peer's streams when all else has ended; `start`: for a peer to appear; `linger`: until those
-/// who are there have acknowledged everything; `greeting`: until one who connects has proved who it
-/// is.
+/// lost peer's streams when all else has ended; `start`: for a peer to appear; `linger`: until
+/// those who are there have acknowledged everything; `greeting`: until one who connects has proved
+/// who it is.
 struct PeerTiming {
   Nanoseconds heartbeat = 50 * MILLISECOND;
   std::int64_t missed = 3;
@@ -121,7 +121,9 @@ class Objects {
 /// Which wires may come to a node, and how far those of one sender have come.
 class StreamPositions {
  public:
-  static constexpr std::size_t bytes(std::size_t wires) { return Objects<std::uint64_t>::bytes(wires); }
+  static constexpr std::size_t bytes(std::size_t wires) {
+    return Objects<std::uint64_t>::bytes(wires);
+  }
   void open(Arena& arena, std::size_t wires) { last_.open(arena, wires); }
   void clear() {
     for (std::uint64_t& last : last_) last = 0;
@@ -549,7 +551,8 @@ class OutgoingStreams {
   bool ends_acknowledged() const {
     for (std::uint32_t wire = 0; wire < node_->wires.count; ++wire) {
       const LastMark& last = marks_[wire];
-      if (last.told && last.kind == FrameKind::END && acknowledged[static_cast<Index>(wire)] < next_[wire]) {
+      if (last.told && last.kind == FrameKind::END &&
+          acknowledged[static_cast<Index>(wire)] < next_[wire]) {
         return false;
       }
     }
@@ -557,9 +560,8 @@ class OutgoingStreams {
   }
 
   void forget_acknowledged() {
-    frames.forget_if([this](Index wire, std::uint64_t sequence) {
-      return acknowledged[wire] >= sequence;
-    });
+    frames.forget_if(
+        [this](Index wire, std::uint64_t sequence) { return acknowledged[wire] >= sequence; });
   }
 
  private:

@@ -84,8 +84,8 @@ class UdpTransport final : public Transport {
     const std::size_t wires = node.wires.count;
     return Objects<Link>::bytes(links) + Objects<Sender>::bytes(node.peers.count) +
            Objects<Stranger>::bytes(MOST_UDP_STRANGERS) +
-           links * (OutgoingStreams::bytes(node, UDP_KEPT_BYTES) +
-                    2 * StreamPositions::bytes(wires)) +
+           links *
+               (OutgoingStreams::bytes(node, UDP_KEPT_BYTES) + 2 * StreamPositions::bytes(wires)) +
            node.peers.count * StreamPositions::bytes(wires) + StreamReader::bytes(node) +
            Liveness::bytes(2 * node.peers.count) + 2 * aligned(datagram_bytes(node) + 1);
   }
@@ -316,9 +316,8 @@ class UdpTransport final : public Transport {
   // ---------------------------------------------------------------- in
 
   void note_fault(WireFault fault, const char* peer) {
-    const std::int64_t count = is_refusal(fault)
-                                   ? ++counts.refused[static_cast<std::size_t>(fault)]
-                                   : ++counts.bad_frames;
+    const std::int64_t count =
+        is_refusal(fault) ? ++counts.refused[static_cast<std::size_t>(fault)] : ++counts.bad_frames;
     if (count > NOTED) return;
     handler_->note(is_refusal(fault) ? "refused" : "bad frame", peer, refusal_name(fault));
   }
@@ -470,7 +469,8 @@ class UdpTransport final : public Transport {
         chosen = &stranger;
         break;
       }
-      if (chosen == nullptr || (chosen->used && (!stranger.used || stranger.since < chosen->since))) {
+      if (chosen == nullptr ||
+          (chosen->used && (!stranger.used || stranger.since < chosen->since))) {
         chosen = &stranger;
       }
     }

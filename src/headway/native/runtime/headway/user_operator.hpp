@@ -22,8 +22,8 @@
 // port in the query's order, and overrides `process` for each type. One with a timeout is given all
 // tuples of a batch, port by port, between `before_tuples` and `after_tuples`.
 //
-// An operator with an optional part (`optional:` in the query) overrides `refine_piece`: its results
-// wait for it as long as there is time, and go out as the last piece left them.
+// An operator with an optional part (`optional:` in the query) overrides `refine_piece`: its
+// results wait for it as long as there is time, and go out as the last piece left them.
 //
 // State that must survive a restart: override `start` (first values), `save` and `load`, which
 // reads what `save` wrote, in the same order. Without them the operator starts anew.
@@ -84,9 +84,9 @@ class TakesAll<Inputs<Rows...>, std::index_sequence<PLACES...>> : public Takes<P
   static constexpr std::size_t PORTS = sizeof...(Rows);
 
   void process_row(Port port, const void* row) {
-    ((PLACES == port ? static_cast<Takes<PLACES, Rows>&>(*this).process(
-                           *static_cast<const Rows*>(row))
-                     : void()),
+    ((PLACES == port
+          ? static_cast<Takes<PLACES, Rows>&>(*this).process(*static_cast<const Rows*>(row))
+          : void()),
      ...);
   }
 
@@ -129,9 +129,9 @@ class UserOperator : public GatheringOperator, public user_parts::TakesOf<In>::T
 
   /// A piece of the optional part, after so many other pieces: makes the results of an execution
   /// better where they stand; `now()` is that of the execution. How many pieces are run depends on
-  /// what else there is to do and on the deadline, so it may be none. False: nothing was left to do.
-  /// On a node with several cores the pieces of two executions may alternate: what one needs from
-  /// piece to piece stands in its rows.
+  /// what else there is to do and on the deadline, so it may be none. False: nothing was left to
+  /// do. On a node with several cores the pieces of two executions may alternate: what one needs
+  /// from piece to piece stands in its rows.
   virtual bool refine_piece(WaitingRows<Out> results, std::uint32_t piece) {
     (void)results;
     (void)piece;

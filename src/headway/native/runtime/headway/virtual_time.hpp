@@ -112,8 +112,8 @@ class VirtualTime {
     }
     if (kernel.traced()) {
       const char* const node = program_.nodes[outlet.node].name;
-      kernel.note(EventKind::SEND, kernel.now, kernel.now, node, "", stream.name,
-                  root_number(root), 0, 0);
+      kernel.note(EventKind::SEND, kernel.now, kernel.now, node, "", stream.name, root_number(root),
+                  0, 0);
     }
     network_.send(*message);
   }
@@ -229,8 +229,7 @@ class VirtualTime {
 
   /// Whether anything else happens at this instant, before cores choose.
   bool more_now() const {
-    return next_arrival_ <= kernel.now ||
-           (!events_.empty() && events_.top().time <= kernel.now);
+    return next_arrival_ <= kernel.now || (!events_.empty() && events_.top().time <= kernel.now);
   }
 
   /// Whether nothing else happens before `end`, nor at it but arrivals.
@@ -371,8 +370,8 @@ class VirtualTime {
     return more;
   }
 
-  /// Whether a job is to run its next operator now. If not it has given way, or an optional part was
-  /// all it had left and is cut.
+  /// Whether a job is to run its next operator now. If not it has given way, or an optional part
+  /// was all it had left and is cut.
   bool may_go_on(CoreQueue& group, Index core, Job& job) {
     if (job.until != MANDATORY) {
       if (group.ready.empty() && kernel.now + job.cost <= job.until) return true;

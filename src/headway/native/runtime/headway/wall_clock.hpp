@@ -1,7 +1,7 @@
 // Clocks: where a run in wall-clock time gets its time from, and whether it keeps up.
 //
-// A clock counts nanoseconds and never goes back. The engine's own time is that of the recording or,
-// live, of the world; `PacedClock` ties the two together.
+// A clock counts nanoseconds and never goes back. The engine's own time is that of the recording
+// or, live, of the world; `PacedClock` ties the two together.
 #pragma once
 
 #include <time.h>

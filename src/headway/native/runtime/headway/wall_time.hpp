@@ -1,13 +1,13 @@
-// Wall-clock time: the same rules as in virtual time, but operators really take their time. The twin
-// of engine/wall_time.py.
+// Wall-clock time: the same rules as in virtual time, but operators really take their time. The
+// twin of engine/wall_time.py.
 //
 // One thread runs everything. It takes in what is due (arrivals, messages, timers), then runs the
 // most urgent job, operator by operator, and item by item where the query allows it; after each of
 // them it takes in again and lets a more urgent job go first. A job that has begun the items of its
 // unit is not overtaken by another of the same unit: it is given that one's urgency instead.
 //
-// What lies outside the process (the other nodes of a plan, sockets) is an `Outside`; where recorded
-// tuples come from is an `ArrivalSource`.
+// What lies outside the process (the other nodes of a plan, sockets) is an `Outside`; where
+// recorded tuples come from is an `ArrivalSource`.
 #pragma once
 
 #include "headway/overseer.hpp"
@@ -83,8 +83,8 @@ class WallTime {
            List<SourceState>::bytes(program.sources.count);
   }
 
-  /// Lays out its memory; called once, before the first tuple. `overseer`: every job is admitted, and
-  /// looked at before each of its operators.
+  /// Lays out its memory; called once, before the first tuple. `overseer`: every job is admitted,
+  /// and looked at before each of its operators.
   void open(Arena& arena, Overseer* overseer = nullptr) {
     overseer_ = overseer;
     kernel.open(arena, true);
@@ -267,7 +267,8 @@ class WallTime {
     outside_.exchange();
     const Nanoseconds now = kernel.now;
     while (true) {
-      const bool arrives = arrivals_ != nullptr && arrival_.time <= now && has_room(arrival_.source);
+      const bool arrives =
+          arrivals_ != nullptr && arrival_.time <= now && has_room(arrival_.source);
       const Nanoseconds due = arrives ? arrival_.time : NEVER;
       if (!events_.empty() && events_.top().time < due) {
         if (events_.top().time > now) break;
@@ -357,8 +358,8 @@ class WallTime {
     return more;
   }
 
-  /// Whether there is time for a piece of an optional part: nothing else is to do, and it ends before
-  /// its deadline if it takes what it declares.
+  /// Whether there is time for a piece of an optional part: nothing else is to do, and it ends
+  /// before its deadline if it takes what it declares.
   bool has_slack(const Job& job) {
     if (moved_) look();
     return ready_.empty() && pace.now() + job.cost <= job.until;

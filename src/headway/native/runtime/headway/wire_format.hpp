@@ -76,15 +76,24 @@ constexpr bool is_refusal(WireFault fault) { return fault >= WireFault::ANOTHER_
 /// As the exit report of a Python node names them.
 constexpr const char* refusal_name(WireFault fault) {
   switch (fault) {
-    case WireFault::ANOTHER_PLAN: return "another plan";
-    case WireFault::WRONG_KEY: return "wrong key";
-    case WireFault::BAD_NAME: return "bad name";
-    case WireFault::BAD_INCARNATION: return "bad incarnation";
-    case WireFault::TOO_MANY_SENDERS: return "too many senders";
-    case WireFault::CROWDED_OUT: return "crowded out";
-    case WireFault::DID_NOT_GREET: return "did not greet";
-    case WireFault::DID_NOT_WELCOME: return "did not welcome";
-    default: return "";
+    case WireFault::ANOTHER_PLAN:
+      return "another plan";
+    case WireFault::WRONG_KEY:
+      return "wrong key";
+    case WireFault::BAD_NAME:
+      return "bad name";
+    case WireFault::BAD_INCARNATION:
+      return "bad incarnation";
+    case WireFault::TOO_MANY_SENDERS:
+      return "too many senders";
+    case WireFault::CROWDED_OUT:
+      return "crowded out";
+    case WireFault::DID_NOT_GREET:
+      return "did not greet";
+    case WireFault::DID_NOT_WELCOME:
+      return "did not welcome";
+    default:
+      return "";
   }
 }
 
@@ -148,8 +157,7 @@ inline std::size_t seal_frame(std::uint8_t* to, FrameKind kind, std::uint16_t st
   put_big_endian(to + 8, schema, 4);
   put_big_endian(to + 12, sequence, 8);
   put_big_endian(to + 20, length, 4);
-  const std::uint32_t checksum =
-      crc32(to + FRAME_OVERHEAD, length, crc32(to, FRAME_HEADER_BYTES));
+  const std::uint32_t checksum = crc32(to + FRAME_OVERHEAD, length, crc32(to, FRAME_HEADER_BYTES));
   put_big_endian(to + FRAME_HEADER_BYTES, checksum, 4);
   return FRAME_OVERHEAD + length;
 }
@@ -305,10 +313,13 @@ inline bool is_utf8(const std::uint8_t* text, std::size_t count) {
 
 inline std::size_t wire_width(WireType type) {
   switch (type) {
-    case WireType::BOOLEAN: return 1;
+    case WireType::BOOLEAN:
+      return 1;
     case WireType::INT:
-    case WireType::FLOAT: return 4;
-    default: return 8;
+    case WireType::FLOAT:
+      return 4;
+    default:
+      return 8;
   }
 }
 
@@ -375,8 +386,8 @@ struct SentRow {
 
 /// Reads one row at `at` and moves `at` behind it. `row` has room for the stream's struct, and is
 /// zero wherever nothing is known.
-inline RowResult read_row(const WireStream& stream, const std::uint8_t* payload,
-                          std::size_t length, std::size_t& at, void* row, SentRow& sent) {
+inline RowResult read_row(const WireStream& stream, const std::uint8_t* payload, std::size_t length,
+                          std::size_t& at, void* row, SentRow& sent) {
   const std::size_t bitmap = (stream.columns.count + 7) / 8;
   if (length - at < TUPLE_HEAD_BYTES + bitmap) return RowResult::BAD;
   sent.late = payload[at] != 0;
@@ -428,8 +439,8 @@ inline RowResult read_row(const WireStream& stream, const std::uint8_t* payload,
   return result;
 }
 
-/// The tuples of a frame, one after the other. They are looked through before the first is taken, so
-/// a frame that is wrong at its end gives none.
+/// The tuples of a frame, one after the other. They are looked through before the first is taken,
+/// so a frame that is wrong at its end gives none.
 class RowsCursor {
  public:
   /// False when the payload is not tuples of this stream, to the last byte. `row` is room for one.
