@@ -13,12 +13,15 @@ import random
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from headway.engine.operators.fused import Fused
 from headway.expressions.check import check
-from headway.expressions.rows import Keep, Select, compile_chain, compile_condition
+from headway.expressions.rows import compile_condition
 from headway.expressions.scope import Scope
-from headway.model.expression import Sql
+from headway.model.expression import Column, Sql
+from headway.model.operators import Filter, Input, Map
 from headway.model.schema import schema
 
 ROWS, REPEATS = 200_000, 5
@@ -43,27 +46,42 @@ def rows() -> list[Row]:
 
 
 def generated() -> Callable[[Row], Row | None]:
+    """The function that the engine makes of a train."""
     first, second = Scope.row(FIRST), Scope.row(SECOND)
-    return compile_chain(
-        [
-            Keep(check(Sql("quality >= 3 AND x > 0"), first)),
-            Select(
-                (
-                    ("distance", check(Sql("sqrt(x * x + y * y)"), first)),
-                    ("closing", check(Sql("-vx"), first)),
-                    ("id", first.column("id")),
-                )
+
+    def column(name: str, text: str, scope: Scope) -> Column:
+        return Column(name, _checked(text, scope))
+
+    train = [
+        Filter(name="seen", inputs=_after("s"), where=_checked("quality >= 3 AND x > 0", first)),
+        Map(
+            name="distances",
+            inputs=_after("seen"),
+            columns=(
+                column("distance", "sqrt(x * x + y * y)", first),
+                column("closing", "-vx", first),
+                column("id", "id", first),
             ),
-            Keep(check(Sql("closing > 1.0"), second)),
-            Select(
-                (
-                    ("id", second.column("id")),
-                    ("seconds", check(Sql("distance / closing"), second)),
-                )
+        ),
+        Filter(name="closer", inputs=_after("distances"), where=_checked("closing > 1.0", second)),
+        Map(
+            name="times",
+            inputs=_after("closer"),
+            columns=(
+                column("id", "id", second),
+                column("seconds", "distance / closing", second),
             ),
-        ],
-        first,
-    ).function
+        ),
+    ]
+    return Fused(train, {"s": FIRST, "seen": FIRST, "distances": SECOND, "closer": SECOND}).run
+
+
+def _checked(text: str, scope: Scope) -> Sql:
+    return replace(Sql(text), typed=check(Sql(text), scope))
+
+
+def _after(stream: str) -> tuple[Input, ...]:
+    return (Input("input", stream),)
 
 
 def by_hand(row: Row) -> Row | None:

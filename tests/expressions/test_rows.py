@@ -1,11 +1,11 @@
-"""Generated functions: their text, chains, joins."""
+"""Generated functions: their text, joins."""
 
 from __future__ import annotations
 
 from tests.expressions.columns import EMPTY, JOIN, RADAR, ROW, typed
 
 from headway.expressions.check import check
-from headway.expressions.rows import Keep, Select, compile_chain, compile_condition, compile_values
+from headway.expressions.rows import compile_condition, compile_values
 from headway.expressions.scope import Scope
 from headway.model.expression import Sql
 from headway.model.schema import schema
@@ -28,41 +28,6 @@ def test_values_have_no_timestamp_of_their_own() -> None:
     function = compile_values([typed("distance / speed"), typed("id + 1"), typed("name")], ROW)
     assert function(RADAR_ROW) == (5.0, 8, "car")
     assert function(EMPTY) == (None, None, None)
-
-
-def test_a_chain_is_one_function() -> None:
-    passed = schema(kmh="double [km/h]", id="int")
-    second = Scope.row(passed)
-    chain = compile_chain(
-        [
-            Keep(typed("speed > 1 AND ok")),
-            Select((("kmh", typed("with_unit(speed * 3.6, 'km/h')")), ("id", ROW.column("id")))),
-            Keep(check(Sql("kmh < 100"), second)),
-            Select((("id", second.column("id")), ("half", check(Sql("kmh / 2"), second)))),
-        ],
-        ROW,
-    )
-    assert chain.source == (
-        "def chain(row):\n"
-        "    v_speed = row[1]\n"
-        "    v_ok = row[8]\n"
-        "    if not ((v_speed is not None and (not v_speed <= 1.0)) and v_ok is True):\n"
-        "        return None\n"
-        "    v_timestamp = row[0]\n"
-        "    v_kmh = (v_speed * 3.6)\n"
-        "    v_id = row[4]\n"
-        "    if not (v_kmh < 100.0):\n"
-        "        return None\n"
-        "    v_half = (v_kmh / 2.0)\n"
-        "    return (v_timestamp, v_id, v_half,)\n"
-    )
-    assert chain(RADAR_ROW) == (5, 7, 36.0)
-    assert chain(EMPTY) is None
-
-
-def test_a_chain_of_filters_gives_the_row_itself() -> None:
-    chain = compile_chain([Keep(typed("id = 7"))], ROW)
-    assert chain(RADAR_ROW) is RADAR_ROW
 
 
 def test_what_is_named_is_computed_once() -> None:

@@ -1,4 +1,4 @@
-"""Functions of rows: conditions, new rows, and chains of both in one generated function.
+"""Functions of rows: conditions and new rows as generated functions.
 
 A row is a plain tuple laid out as ``Schema.columns``: its timestamp in microseconds, then the
 declared columns. At a join each port has a row of its own, all None where there is no partner.
@@ -6,7 +6,7 @@ declared columns. At a join each port has a row of its own, all None where there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,6 @@ from headway.expressions.body import Body, build, define
 from headway.expressions.emit import Emitter, Value
 from headway.expressions.scope import Scope
 from headway.model.expression_tree import ColumnRef, Typed
-from headway.model.schema import TIMESTAMP_COLUMN, DataType
 
 Row = tuple[Any, ...]
 
@@ -28,23 +27,6 @@ class RowFunction:
 
     def __call__(self, *rows: Row) -> Any:
         return self.function(*rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """A step of a chain: goes on only with the rows for which the condition is true."""
-
-    where: Typed
-
-
-@dataclass(frozen=True, slots=True)
-class Select:
-    """A step of a chain: a new row of named columns. The timestamp stays in front."""
-
-    columns: tuple[tuple[str, Typed], ...]
-
-
-Step = Keep | Select
 
 
 @dataclass(slots=True)
@@ -99,40 +81,6 @@ def compile_value(value: Typed, scope: Scope) -> RowFunction:
     read = RowReader(body, scope)
     body.line(f"return {Emitter(body, read).result(value.tree)}")
     return _finish("value", read.parameters, body)
-
-
-def compile_chain(steps: Sequence[Step], scope: Scope) -> RowFunction:
-    """Filters and maps as one ``function(row) -> row or None``; None: a filter let it not pass."""
-    body = Body()
-    read_row = RowReader(body, scope)
-    emitter = Emitter(body, read_row)
-    row = read_row.parameters[0]
-    for step in steps:
-        if isinstance(step, Keep):
-            body.line(f"if not {emitter.require(step.where.tree)}:")
-            with body.indented():
-                body.line("return None")
-            continue
-        timestamp = emitter.name(_TIMESTAMP)
-        fresh = {TIMESTAMP_COLUMN: timestamp}
-        for name, column in step.columns:
-            value = emitter.value(column.tree)
-            if not value.atom:
-                local = body.fresh(f"v_{name}")
-                body.line(f"{local} = {value.nullable_code}")
-                value = Value(local, (local,) if value.nulls else (), atom=True)
-            fresh[name] = value
-        row = _tuple([value.code for value in fresh.values()])
-        emitter = Emitter(body, _reader_of(fresh))
-    body.line(f"return {row}")
-    return _finish("chain", read_row.parameters, body)
-
-
-_TIMESTAMP = ColumnRef(None, TIMESTAMP_COLUMN, DataType.TIMESTAMP, nullable=False)
-
-
-def _reader_of(values: Mapping[str, Value]) -> Callable[[ColumnRef], Value]:
-    return lambda column: values[column.name]
 
 
 def _finish(name: str, parameters: Sequence[str], body: Body) -> RowFunction:
