@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.results import RunResult
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
+from headway.native.arriving_rows import ArrivingTable, arriving_table
+from headway.native.arrow_rows import column_kinds
 from headway.native.native_engine import NativeEngine
 
 
@@ -44,3 +49,12 @@ def assert_same(
     for part, value in wanted.items():
         assert found[part] == value, part
     return result
+
+
+def table_of(plan: Plan, source: str, arrivals: Sequence[Arrival]) -> ArrivingTable:
+    """The tuples of a source as Arrow columns."""
+    rows = [one.row for one in arrivals if one.source == source]
+    times = [one.time // MICROSECOND for one in arrivals if one.source == source]
+    kinds = column_kinds(dict(plan.schemas)[source])
+    columns = [pa.array([row[place] for row in rows], kind) for place, kind in enumerate(kinds)]
+    return arriving_table(columns, pa.array(times, pa.int64()))

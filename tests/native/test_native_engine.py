@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from tests.compiler.build import one_node
 from tests.engine.support import compiled
 from tests.native.needed import needs_compiler
 from tests.native.row_layouts import layout_of
-from tests.native.same_runs import assert_same, seen
+from tests.native.same_runs import assert_same, seen, table_of
 
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
@@ -28,8 +27,6 @@ from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
 from headway.model.schema import schema
 from headway.native import arriving_rows
-from headway.native.arriving_rows import arriving_table
-from headway.native.arrow_rows import column_kinds
 from headway.native.compiled_program import vehicle_program
 from headway.native.library import Keeps, NativeLibrary
 from headway.native.native_engine import NativeEngine
@@ -190,14 +187,6 @@ def test_what_the_arrivals_raise_is_raised() -> None:
 
 
 # ---------------------------------------------------------------- tables
-
-
-def table_of(plan: Plan, source: str, arrivals: list[Arrival]) -> arriving_rows.ArrivingTable:
-    rows = [one.row for one in arrivals if one.source == source]
-    times = [one.time // MICROSECOND for one in arrivals if one.source == source]
-    kinds = column_kinds(dict(plan.schemas)[source])
-    columns = [pa.array([row[place] for row in rows], kind) for place, kind in enumerate(kinds)]
-    return arriving_table(columns, pa.array(times, pa.int64()))
 
 
 def test_tables_give_what_tuples_give() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from tests.compiler.build import one_node
 from tests.engine.support import compiled
 from tests.native.needed import needs_compiler
+from tests.native.same_runs import table_of
 
 from headway.engine.jobs import NEVER, Arrival
 from headway.engine.stepwise import Stepwise
@@ -26,6 +28,7 @@ from headway.native.native_stepwise import NativeStepwise
 
 pytestmark = needs_compiler
 COST = Cost(MICROSECOND)
+MICRO = timedelta(microseconds=1)
 COLUMNS = schema(v="double", k="int", name="string(6)")
 
 
@@ -120,6 +123,41 @@ def test_all_at_once(plan: Plan, native: NativeStepwise, seed: int) -> None:
     assert [repr(one) for one in native.take_dropped()] == dropped
     assert native.take_results() == []
     assert native.take_dropped() == []
+
+
+def test_tables_in_tables_out(plan: Plan, native: NativeStepwise) -> None:
+    """In pieces, the state carried as bytes from each to the next: the same tuples, as columns."""
+    given = [one for one in arrivals(5) if len(one.row[3] or "") < 5]
+    outputs = [one.name for one in plan.query.outputs]
+    got: dict[str, list[Any]] = {name: [] for name in outputs}
+    state: bytes | None = None
+    for first in range(0, len(given), 50):
+        native.restore(state)
+        piece = given[first : first + 50]
+        native.take_tables({s.name: table_of(plan, s.name, piece) for s in plan.query.sources})
+        state = native.snapshot()
+        last = first + 50 >= len(given)
+        if last:
+            native.finish()
+        for name, one in native.take_result_tables().items():
+            columns = [column.to_pylist() for column in one.rows.columns]
+            got[name] += zip(one.completed.tolist(), one.late.tolist(), *columns, strict=True)
+    python = Stepwise(plan)
+    for arrival in given:
+        python.take(*arrival)
+    python.finish()
+    meant = [
+        [(one.at, one.late, *one.row) for one in python.results if one.output == place]
+        for place in range(len(outputs))
+    ]
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    seen = [
+        [(at, late, (time - epoch) // MICRO, *rest) for at, late, time, *rest in got[name]]
+        for name in outputs
+    ]
+    assert seen == meant
+    assert all(len(one) > 10 for one in meant)
+    assert all(one.rows.num_rows == 0 for one in native.take_result_tables().values())
 
 
 @pytest.mark.parametrize("seed", range(3))

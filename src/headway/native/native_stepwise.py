@@ -9,22 +9,35 @@ asks for anything that depends on them has them run first.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from operator import itemgetter
 from types import TracebackType
 from typing import Any
+
+import numpy as np
 
 from headway.engine.jobs import Arrival
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.stepwise import StepResult
 from headway.errors import DataError
 from headway.model.plan import Plan
-from headway.native.arriving_rows import CHUNK, Entrances
-from headway.native.arrow_rows import tuples_of_rows
+from headway.native.arriving_rows import CHUNK, ArrivingTable, Entrances
+from headway.native.arrow_rows import table_of_rows, tuples_of_rows
 from headway.native.compiled_program import meaning_program
-from headway.native.library import Arrivals, Keeps
+from headway.native.library import Keeps
 from headway.native.native_results import DropReader
 from headway.native.toolchain import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """Tuples of an output in order of appearance: an Arrow table with the output's columns, when
+    each appeared (ns), and whether it is marked late."""
+
+    rows: Any
+    completed: np.ndarray[Any, np.dtype[np.int64]]
+    late: np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class NativeStepwise:
@@ -41,6 +54,8 @@ class NativeStepwise:
         self._library = self._program.load()
         self.entrances = Entrances(self._program.graph.sources.values(), self._library.layouts)
         self._drops = DropReader(self._program.graph, self._library.layouts, self.entrances)
+        streams = dict(plan.schemas)
+        self._schemas = {one.name: streams[one.stream] for one in plan.query.outputs}
         self._waiting: list[Arrival] = []
         self._results: list[StepResult] = []
         self._dropped: list[tuple[int, Dropped]] = []
@@ -83,10 +98,11 @@ class NativeStepwise:
         if len(self._waiting) >= CHUNK:
             self._catch_up()
 
-    def take_all(self, arrivals: Arrivals) -> None:
-        """Many tuples that are laid out already (:attr:`entrances`)."""
+    def take_tables(self, tables: Mapping[str, ArrivingTable]) -> None:
+        """The tuples of a table for each source, merged by arrival: none of them becomes an object
+        of Python."""
         self._catch_up()
-        self._library.take(arrivals)
+        self._library.take(self.entrances.of_tables(tables))
 
     def run_until(self, time: int) -> None:
         """Timers that are over before that time: nothing else comes before it."""
@@ -110,6 +126,19 @@ class NativeStepwise:
         self._collect()
         taken, self._results = self._results, []
         return taken
+
+    def take_result_tables(self) -> dict[str, ResultTable]:
+        """The same as Arrow tables, by output: what has come since results were last taken."""
+        self._catch_up()
+        library, schemas = self._library, self._schemas
+        self._dropped += self._drops.take(library)
+        found: dict[str, ResultTable] = {}
+        for place, (name, stream) in enumerate(library.outputs):
+            output = library.output_rows(place)
+            rows = table_of_rows(output.rows, schemas[name], library.layouts[stream])
+            found[name] = ResultTable(rows, output.completed.copy(), output.late.copy())
+        library.clear()
+        return found
 
     def take_dropped(self) -> list[tuple[int, Dropped]]:
         """What left its way, and when (ns)."""
