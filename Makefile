@@ -67,8 +67,8 @@ demo: $(STAMP) ## compile the collision warning, drive through a city, and compa
 	@echo
 	@echo "Open build/demo/drive/replay.html and build/demo/modern/plan.html in a browser."
 
-test: $(STAMP) ## run the whole test suite, in three processes; the Spark tests share one of them, and wait much
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+test: $(STAMP) ## run the whole test suite, in two processes; the Spark tests share one of them
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 explore: $(STAMP) ## draw TIMES (20) as many new examples in the property tests, from SEED (random)
 	@seed=$(SEED); set -x; HEADWAY_EXPLORE=$(TIMES) $(BIN)/python -m pytest -n 2 --timeout=0 \
