@@ -27,6 +27,17 @@ MINUTES = (
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_named]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_texts]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[own_keyed]",
+    "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[own_plain]",
+    # More of the same as tests that are always run: other seeds, targets and carriers.
+    "tests/contract/test_native.py::test_random_queries[13",
+    "tests/contract/test_native.py::test_random_queries[22",
+    "tests/contract/test_native.py::test_random_queries[41",
+    "tests/contract/test_native.py::test_random_queries[42",
+    "tests/native/test_arm_tuples.py::test_every_function_of_expressions",
+    "tests/native/test_native_trace.py::test_random_plans[2",
+    "tests/native/test_native_trace.py::test_random_plans_full_of_windows[1]",
+    "tests/native/test_size_budgets.py::test_the_collision_warning[a",
+    "tests/native/nodes/test_native_collision_warning.py::test_the_same_tuples_over_a_stand_in",
 )
 
 
@@ -67,7 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
         if any(name in item.nodeid for name in MINUTES) and "HEADWAY_SLOW" not in os.environ:
-            reason = "takes a minute or two: set HEADWAY_SLOW=1 to run it"
+            reason = "takes long: set HEADWAY_SLOW=1 to run it"
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
