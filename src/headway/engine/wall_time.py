@@ -126,7 +126,7 @@ class WallTime:
         for unit in program.units:
             unit.free = False  # what costs nothing in the model takes time here
         self.keeping_up = keeping_up
-        self.room = room
+        self.room, self._most = room, room.most
         self._shedding = False
         self.live = live
         self._outside: Outside = OneProcess(plan, self) if outside is None else outside(self)
@@ -294,7 +294,7 @@ class WallTime:
     def queue(self, job: ReadyJob) -> None:
         self.kernel.number = job.number
         heappush(self._ready, job)
-        if len(self._ready) > self.room.most and not self._shedding:
+        if len(self._ready) > self._most and not self._shedding:
             self._make_room()
 
     def _make_room(self) -> None:
@@ -319,13 +319,14 @@ class WallTime:
         kernel, ready, over = self.kernel, self._ready, self._overseer
         if over is not None:
             over.before_choice(ready)
-        job, lent = self._next_job()
+        job, lent = self._next_job() if self._begun else (heappop(ready), None)
         kernel.decisions += 1
         progress = job.progress
         if progress is None:
             _, _, unit, port, row, root, late, work, _, _ = job
             progress = Stepping(kernel.slots(unit, port, row, root, late, work))
-            job = job._replace(progress=progress)
+            if over is not None:  # it may ask how far the job has come
+                job = job._replace(progress=progress)
         else:
             self.befell(EventKind.RESUME if over is None else over.resumed(job), job)
         assert isinstance(progress, Stepping)
@@ -341,10 +342,10 @@ class WallTime:
             self._take_in()
             if progress.until and (self._interrupted or not self._slack(progress)):
                 self.befell(EventKind.CUT, job)
-                if not self._give(job, progress.cut, 0):
+                if not self._give(job, progress, progress.cut, 0):
                     break
             if self._interrupted:
-                heappush(ready, job)
+                self._give_way(job, progress)
                 return
             if not self._preemptive or progress.until:
                 continue
@@ -385,7 +386,7 @@ class WallTime:
     def _give_way(self, job: ReadyJob, progress: Stepping) -> None:
         if self._inside(job, progress):
             self._begun[job.unit.index] = job.number
-        heappush(self._ready, job)
+        heappush(self._ready, job._replace(progress=progress))
 
     @staticmethod
     def _inside(job: ReadyJob, progress: Stepping) -> bool:
@@ -394,17 +395,22 @@ class WallTime:
 
     def _step_on(self, job: ReadyJob, progress: Stepping) -> bool:
         """An operator does what it does, and takes its time for it; whether another follows."""
-        operator, optional = progress.operator, bool(progress.until)
-        start = self.pace.now()
-        more = self._give(job, progress.step_on, None if not optional else 0)
-        self._note(EventKind.RUN, job, start, self.pace.now(), operator, 1)
+        kernel, operator = self.kernel, progress.operator
+        kernel.now = start = self.pace.now()
+        if self._overseer is None:
+            more = progress.step_on()
+        else:
+            more = self._give(job, progress, progress.step_on, 0 if progress.until else None)
+        if kernel.record:
+            self._note(EventKind.RUN, job, start, self.pace.now(), operator, 1)
         return more
 
-    def _give(self, job: ReadyJob, step: Callable[[], bool], charged: int | None) -> bool:
+    def _give(
+        self, job: ReadyJob, progress: Stepping, step: Callable[[], bool], charged: int | None
+    ) -> bool:
         """Takes a step of a job, at the expense of its budget if there is one: what it took, unless
         ``charged`` says otherwise."""
-        over, progress = self._overseer, job.progress
-        assert isinstance(progress, Stepping)
+        over = self._overseer
         declared = progress.cost if charged is None else charged
         self.kernel.now = start = self.pace.now()
         if over is None:
