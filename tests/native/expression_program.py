@@ -24,9 +24,9 @@ from headway.expressions.scope import Scope
 from headway.model.expression import Sql
 from headway.model.expression_tree import Typed
 from headway.model.schema import DataType, Schema
-from headway.native.cpp_expressions import result_length, struct_lengths
 from headway.native.cpp_functions import HEADERS
 from headway.native.cpp_row_functions import filter_function, value_function
+from headway.native.cpp_text_lengths import result_length, struct_lengths
 from headway.native.cpp_types import RowStruct, ValueType, row_struct, text_room
 
 Row = tuple[Any, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,28 +33,33 @@ from headway.expressions.scope import Scope
 from headway.model.expression import PythonCall, Sql
 from headway.model.expression_tree import DEEPEST_TREE, Compare, Logic, Node, Typed
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema, schema
-from headway.native.cpp_aggregates import (
-    aggregate_functions,
-    aggregate_lengths,
-    aggregate_names,
-)
+from headway.native.cpp_aggregates import AggregateNames, aggregate_functions
 from headway.native.cpp_body import WIDTH
 from headway.native.cpp_functions import HEADERS
 from headway.native.cpp_keys import KeyStruct, key_struct
 from headway.native.cpp_row_functions import (
     CppFunctionText,
     PortRow,
-    column_lengths,
     filter_function,
     join_condition,
     join_function,
     map_function,
     value_function,
 )
+from headway.native.cpp_text_lengths import result_length, struct_lengths
 from headway.native.cpp_types import RowStruct, columns_struct, row_struct
 
 SPEED = schema(v="double [m/s]", lane="int", name="string(20)", ok="boolean")
 TIMESTAMP = Field(TIMESTAMP_COLUMN, DataType.TIMESTAMP)
+
+
+def column_lengths(
+    columns: Sequence[tuple[str, Node]], structs: Mapping[str | None, RowStruct]
+) -> dict[str, int]:
+    """The longest that computed strings can be."""
+    lengths = struct_lengths(structs)
+    strings = [(name, node) for name, node in columns if node.type is DataType.STRING]
+    return {name: result_length(node, lengths) for name, node in strings}
 
 
 def tree(text: str, scope: Scope) -> Node:
@@ -277,9 +282,9 @@ def aggregate_program(
     named = [(f"x{number}", one.tree) for number, one in enumerate(typed)]
     struct = row_struct("Row", columns)
     kept = [field for field in columns.columns if field.name in grouping]
-    lengths = {**struct.lengths, **aggregate_lengths(named, struct)}
+    lengths = {**struct.lengths, **column_lengths(named, {None: struct})}
     out = out_struct("Result", named, lengths, kept)
-    names = aggregate_names("per.lane")
+    names = AggregateNames("PerLaneKey", "PerLaneState", "per_lane_add", "per_lane_result")
     functions = aggregate_functions(names, named, grouping, struct, out)
     key = key_struct(names.key, [(struct, grouping)])
     main = f"""\

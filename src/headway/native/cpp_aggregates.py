@@ -1,6 +1,6 @@
 """Aggregates in C++: the state of a group, what a row adds to it, the columns that come of it.
 
-    names = aggregate_names("per_lane")
+    names = AggregateNames("PerLaneKey", "PerLaneState", "per_lane_add", "per_lane_result")
     functions = aggregate_functions(names, columns, grouping, struct, out)
 
 gives the text of
@@ -25,19 +25,13 @@ from headway.expressions.scope import WINDOW_COLUMNS
 from headway.model.expression_tree import AggregateCall, ColumnRef, Node, walk
 from headway.model.schema import DataType
 from headway.native.cpp_body import CppBody, bare
-from headway.native.cpp_expressions import (
-    CppEmitter,
-    CppValue,
-    column_code,
-    result_length,
-    row_reader,
-    struct_lengths,
-)
+from headway.native.cpp_expressions import CppEmitter
 from headway.native.cpp_functions import AGGREGATE_FUNCTIONS
 from headway.native.cpp_keys import each_lines
-from headway.native.cpp_names import camel_case, identifier
 from headway.native.cpp_row_functions import CppFunctionText, finished
+from headway.native.cpp_text_lengths import result_length, struct_lengths
 from headway.native.cpp_types import RowStruct, ValueType, text_room
+from headway.native.cpp_values import CppValue, column_code, row_reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +42,6 @@ class AggregateNames:
     state: str
     add: str
     result: str
-
-
-def aggregate_names(operator: str) -> AggregateNames:
-    """Names made of the operator's; they must be new where the text is put."""
-    kind, function = camel_case(operator), identifier(operator).rstrip("_")
-    return AggregateNames(f"{kind}Key", f"{kind}State", f"{function}_add", f"{function}_result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +82,6 @@ def aggregate_functions(
     return CppFunctionText(
         "\n\n".join(part.text for part in parts), frozenset().union(*(p.headers for p in parts))
     )
-
-
-def aggregate_lengths(columns: Sequence[tuple[str, Node]], struct: RowStruct) -> dict[str, int]:
-    """The room that string columns of the result need."""
-    lengths = struct_lengths({None: struct})
-    return {
-        name: text_room(result_length(node, lengths))
-        for name, node in columns
-        if node.type is DataType.STRING
-    }
 
 
 def _slot(number: int, call: AggregateCall, struct: RowStruct) -> _Slot:

@@ -49,36 +49,17 @@ from headway.model.expression_tree import (
 from headway.model.schema import DataType
 from headway.native.cpp_body import CppBody, bare
 from headway.native.cpp_functions import ARITHMETIC, CPP_CASTS, CPP_FUNCTIONS, VALUE, CppFunction
-from headway.native.cpp_text_lengths import Lengths, refused, result_length, struct_lengths
+from headway.native.cpp_text_lengths import Lengths, refused, result_length
 from headway.native.cpp_types import local_type, text_room
 from headway.native.cpp_values import (
     CppValue,
     ReadAggregate,
     ReadColumn,
     all_known,
-    column_code,
     literal_code,
     maybe_or,
-    port_reader,
-    row_reader,
     zero_code,
 )
-
-__all__ = [
-    "CppBody",
-    "CppEmitter",
-    "CppValue",
-    "Lengths",
-    "ReadAggregate",
-    "ReadColumn",
-    "column_code",
-    "emit_condition",
-    "emit_value",
-    "port_reader",
-    "result_length",
-    "row_reader",
-    "struct_lengths",
-]
 
 _LONG_CODE = 64
 """what is longer gets a name"""

@@ -22,18 +22,11 @@ from dataclasses import dataclass
 from headway.model.expression_tree import ColumnRef, Node
 from headway.model.schema import TIMESTAMP_COLUMN, DataType
 from headway.native.cpp_body import CppBody, bare, folded
-from headway.native.cpp_expressions import (
-    CppEmitter,
-    Lengths,
-    ReadColumn,
-    column_code,
-    port_reader,
-    result_length,
-    row_reader,
-    struct_lengths,
-)
+from headway.native.cpp_expressions import CppEmitter
 from headway.native.cpp_functions import VALUE
+from headway.native.cpp_text_lengths import Lengths, result_length, struct_lengths
 from headway.native.cpp_types import RowColumn, RowStruct, local_type, text_room
+from headway.native.cpp_values import ReadColumn, column_code, port_reader, row_reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +43,6 @@ class PortRow:
 
     port: str
     struct: RowStruct
-
-
-def column_lengths(
-    columns: Sequence[tuple[str, Node]], structs: Mapping[str | None, RowStruct]
-) -> dict[str, int]:
-    """The room that computed string columns need, for the struct of what they become."""
-    lengths = struct_lengths(structs)
-    return {
-        name: text_room(result_length(node, lengths))
-        for name, node in columns
-        if node.type is DataType.STRING
-    }
 
 
 # -------------------------------------------------------------------- one row
