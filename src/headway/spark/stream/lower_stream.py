@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headway.compiler.node_queries import on_one_node
@@ -159,19 +159,34 @@ BEATS = 1
 """a second"""
 
 
+def vehicle_place(partitions: int) -> Column:
+    """The partition of a vehicle."""
+    return F.pmod(F.xxhash64(VEHICLE_COLUMN), F.lit(partitions)).cast("int")
+
+
 def by_vehicle(data: DataFrame, partitions: int) -> DataFrame:
-    """The tuples of a vehicle in one partition, always the same; those of nobody in the first."""
-    place = F.pmod(F.xxhash64(VEHICLE_COLUMN), F.lit(partitions)).cast("int")
-    return data.withColumn(PART, place).repartitionById(partitions, F.col(PART)).drop(PART)
+    """The tuples of a vehicle in one partition, always the same one."""
+    dealt = data.withColumn(PART, vehicle_place(partitions))
+    return dealt.repartitionById(partitions, F.col(PART)).drop(PART)
 
 
-def with_heartbeat(data: DataFrame) -> DataFrame:
-    """The same and tuples of nobody, by the clock: time goes on where nothing comes."""
-    beats = data.sparkSession.readStream.format("rate").option("rowsPerSecond", BEATS)
+_BEAT = "#beat"
+
+
+def with_heartbeat(stream: DataFrame) -> DataFrame:
+    """The same and rows by the clock: a batch comes every second, also where no tuple does."""
+    beats = stream.sparkSession.readStream.format("rate").option("rowsPerSecond", BEATS)
     nothing = [
-        F.lit(None).cast(field.dataType).alias(field.name) for field in data.schema.fields
+        F.lit(None).cast(field.dataType).alias(field.name) for field in stream.schema.fields
     ]
-    return data.union(beats.option("numPartitions", 1).load().select(*nothing))
+    beating = beats.option("numPartitions", 1).load().select(*nothing, F.lit(True).alias(_BEAT))
+    return stream.withColumn(_BEAT, F.lit(False)).union(beating)
+
+
+def without_heartbeat(batch: DataFrame) -> DataFrame:
+    if _BEAT not in batch.columns:
+        return batch
+    return batch.where(~F.col(_BEAT)).drop(_BEAT)
 
 
 def outputs_by_kind(plan: Plan, outputs: list[str]) -> Iterator[tuple[Kind, list[str]]]:
