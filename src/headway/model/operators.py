@@ -318,7 +318,9 @@ class Aggregate(OperatorBase):
     kind: Literal["aggregate"] = "aggregate"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, drops_late=True, emits_on_time=True)
-    state_settings: ClassVar[frozenset[str] | None] = frozenset({"window", "every", "by", "columns"})
+    state_settings: ClassVar[frozenset[str] | None] = frozenset(
+        {"window", "every", "by", "columns"}
+    )
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

@@ -209,16 +209,15 @@ def changes(before: Identity, now: Identity) -> list[Changed]:
         old, new = before.get(element), now.get(element)
         if old is None or new is None:
             if not element.startswith("queries."):
-                words = (None if one is None else "" for one in (old, new))
-                found.append(Changed(element, *words, forms=False))
+                gone, came = (None if one is None else "" for one in (old, new))
+                found.append(Changed(element, gone, came, forms=False))
             continue
         for setting in dict.fromkeys([*new, *old]):
-            was, is_now = old.get(setting), new.get(setting)
-            if (was and was.text) == (is_now and is_now.text):
-                continue
-            forms = any(one is not None and one.forms for one in (was, is_now))
-            texts = (None if one is None else one.text for one in (was, is_now))
-            found.append(Changed(f"{element}.{setting}", *texts, forms=forms))
+            facets = (old.get(setting), new.get(setting))
+            was, is_now = (None if one is None else one.text for one in facets)
+            if was != is_now:
+                forms = any(one is not None and one.forms for one in facets)
+                found.append(Changed(f"{element}.{setting}", was, is_now, forms))
     return found
 
 
