@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from headway.compiler.compilation import Compilation
+from headway.compiler.python_code import OWN
 from headway.errors import InputError, Problem, QueryError
 from headway.expressions.check import NUMERIC
 from headway.expressions.check import check as parse_and_check
@@ -36,6 +37,7 @@ from headway.model.operators import (
 )
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import RESERVED_COLUMNS, DataType, Field, Schema
+from headway.model.user_operator import OperatorContext, load_class
 
 MOST_WINDOWS = 100_000
 """that a tuple may be in; the engines keep a state for each"""
@@ -277,7 +279,9 @@ def infer_distinct(operator: Distinct, inputs: Mapping[str, Schema]) -> Inferred
 
 
 # ---------------------------------------------------------------- user-defined and fusion
-# They declare their output; their inputs must have the key columns.
+# They declare their output; their inputs must have the key columns. What else Headway's own classes
+# need of inputs, parameters and schema they say when they are opened, here and in every engine
+# alike. A class of the user is code, and none of it is imported before the query runs.
 
 
 _IMPLEMENTATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -286,6 +290,7 @@ _IMPLEMENTATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 def infer_udo(operator: UserDefined, inputs: Mapping[str, Schema]) -> Inferred:
     if problems := list(_class_problems(operator)):
         raise QueryError(problems)
+    _open_own(operator, inputs)
     return operator, operator.schema
 
 
@@ -299,7 +304,23 @@ def infer_fusion(operator: Fusion, inputs: Mapping[str, Schema]) -> Inferred:
         problems.append(Problem("a window must not be negative", at="front"))
     if problems:
         raise QueryError(problems)
+    _open_own(operator, inputs)
     return operator, operator.schema
+
+
+def _open_own(operator: UserDefined | Fusion, inputs: Mapping[str, Schema]) -> None:
+    """QueryError with what one of Headway's own classes has against the operator."""
+    implementation = operator.implementation
+    if implementation is None or not implementation.startswith(OWN):
+        return
+    context = OperatorContext(
+        name=operator.name,
+        inputs=dict(inputs),
+        output=operator.schema,
+        parameters=dict(operator.parameters),
+        windows=operator.windows,
+    )
+    load_class(implementation)().open(context)
 
 
 def _class_problems(operator: UserDefined | Fusion) -> Iterator[Problem]:

@@ -7,11 +7,14 @@ JSON-able data, so that an engine can keep it anywhere and no engine ever needs 
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headway.errors import QueryError
 from headway.model.operators import Parameter
 from headway.model.schema import Schema
 
@@ -129,3 +132,33 @@ def goes_by_items(user: UserOperator) -> bool:
         if "process" in vars(one) or "on_timeout" in vars(one):
             return False
     return False
+
+
+# -------------------------------------------------------------------- finding the class
+
+
+def load_class(implementation: str) -> type[UserOperator]:
+    """The class that ``package.module:Class`` names; QueryError when it is not one that can be
+    run."""
+    module_name, _, path = implementation.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise _wrong(f"module {module_name!r} cannot be imported: {error}") from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise _wrong(f"module {module_name!r} has no {path!r}")
+        found = getattr(found, part)
+    if not (isinstance(found, type) and issubclass(found, UserOperator)):
+        raise _wrong(
+            f"{implementation!r} is not a class for operators",
+            want="derive it from headway.model.user_operator.UserOperator",
+        )
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(found.__abstractmethods__))
+        raise _wrong(f"{implementation!r} does not define {missing}")
+    return found
+
+
+def _wrong(what: str, want: str = "") -> QueryError:
+    return QueryError(what, at="implementation", want=want)

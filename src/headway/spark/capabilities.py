@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from headway.engine.operators.user_defined import load_class
+from headway.engine.stepwise import Stepwise
 from headway.errors import Problem, UnsupportedError
 from headway.model.graph import graph_of
 from headway.model.operator_kinds import SPARK_BATCH, SPARK_STREAM, gap_problems
 from headway.model.plan import Plan
-from headway.model.user_operator import UserOperator
+from headway.model.user_operator import UserOperator, load_class
 
 
 class Mode(StrEnum):
@@ -94,6 +94,10 @@ def problems(plan: Plan, mode: Mode) -> list[Problem]:
 
 
 def refuse_unsupported(plan: Plan, mode: Mode) -> None:
-    """UnsupportedError with all that the mode cannot do."""
+    """Refuses what the engine in the car refuses when it is put together (a class that does not
+    open, a function that is not there), in its words and before Spark has anything to do; then
+    UnsupportedError with all that the mode cannot do."""
+    if not any(gap_problems(plan.query.operators, _ENGINE[mode])):
+        Stepwise(plan)
     if found := problems(plan, mode):
         raise UnsupportedError(found)

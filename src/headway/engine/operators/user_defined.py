@@ -8,8 +8,6 @@ either way.
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import logging
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from enum import Enum, auto
@@ -27,6 +25,7 @@ from headway.model.user_operator import (
     State,
     UserOperator,
     goes_by_items,
+    load_class,
 )
 
 LOG = logging.getLogger("headway.operators")
@@ -84,33 +83,6 @@ class Gathering:
 
 
 # -------------------------------------------------------------------- the user's class
-
-
-def load_class(implementation: str) -> type[UserOperator]:
-    """The class that ``package.module:Class`` names; QueryError when it is not one that can be
-    run."""
-    module_name, _, path = implementation.partition(":")
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ImportError as error:
-        raise _wrong(f"module {module_name!r} cannot be imported: {error}") from error
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise _wrong(f"module {module_name!r} has no {path!r}")
-        found = getattr(found, part)
-    if not (isinstance(found, type) and issubclass(found, UserOperator)):
-        raise _wrong(
-            f"{implementation!r} is not a class for operators",
-            want="derive it from headway.model.user_operator.UserOperator",
-        )
-    if inspect.isabstract(found):
-        missing = ", ".join(sorted(found.__abstractmethods__))
-        raise _wrong(f"{implementation!r} does not define {missing}")
-    return found
-
-
-def _wrong(what: str, want: str = "") -> QueryError:
-    return QueryError(what, at="implementation", want=want)
 
 
 class CustomOperator(StatefulOperator):

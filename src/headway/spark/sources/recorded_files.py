@@ -28,6 +28,7 @@ from headway.spark.sources.checked_files import (
     sound_parquet,
     text_schema,
 )
+from headway.spark.sources.intake import Intake, Limits, StreamedTuples
 from headway.spark.sources.kafka_source import read_kafka
 
 PARQUET = ".parquet"
@@ -262,6 +263,20 @@ class Inputs:
             files_per_batch=files_per_batch,
             quarantine=quarantine,
             rejected=rejected,
+        )
+
+    def intake(
+        self,
+        spark: SparkSession,
+        sources: Iterable[Source],
+        quarantine: Quarantine,
+        rejected: Rejected,
+        limits: Limits | None = None,
+    ) -> Intake:
+        """What there is and what will come, for one streaming query."""
+        limits = limits or Limits()
+        return StreamedTuples(
+            self.read_stream(spark, sources, quarantine, rejected, limits.files_per_batch)
         )
 
     def _kafka(
