@@ -4,22 +4,20 @@ The rule, the same in batch and in streaming: ``deadline`` is the sensing time p
 l_s. ``completed`` is when the row was computed and about to be written, by the clock of the machine
 that did it, rounded up. ``missed`` is ``completed > deadline``. ``replayed`` says that the deadline
 had passed before the run began: nobody could have kept it, so such rows do not count in miss ratios
-and latencies. A stream never ends, so its latencies are tallied in bounded memory.
+and latencies. A stream never ends: :mod:`headway.spark.tallies` counts it in bounded memory.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headway.engine.result_tables import free_name
-from headway.engine.results import Latencies
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
 from headway.model.schema import TIMESTAMP_COLUMN, Schema
@@ -111,60 +109,4 @@ class Account:
             weight=self.output.weight,
             replayed=measured["replayed"],
             **measured_numbers(measured),
-        )
-
-
-BINS_PER_DOUBLING = 70
-"""bins 1 % wide: percentiles are right to that"""
-
-
-@dataclass
-class Tally:
-    """Counts and a histogram on a logarithmic scale of one output, since this process began."""
-
-    account: Account
-    tuples: int = 0
-    replayed: int = 0
-    misses: int = 0
-    worst: int = 0
-    newest: int = 0
-    """the newest timestamp written, in microseconds"""
-    _bins: dict[int, int] = field(default_factory=dict)
-
-    def add(self, sensed_us: Latencies, completed_us: int) -> None:
-        """Rows that were completed at one moment."""
-        latency = completed_us - sensed_us
-        live = sensed_us + self.account.deadline >= self.account.began
-        self.tuples += len(latency)
-        self.replayed += int((~live).sum())
-        latency = latency[live]
-        self.newest = max(self.newest, int(sensed_us.max(initial=0)))
-        if not len(latency):
-            return
-        self.misses += int((latency > self.account.deadline).sum())
-        self.worst = max(self.worst, int(latency.max()))
-        scaled = np.log2(np.maximum(latency, 1)) * BINS_PER_DOUBLING
-        for place, count in zip(*np.unique(np.ceil(scaled).astype(int), return_counts=True),
-                                strict=True):  # fmt: skip
-            self._bins[int(place)] = self._bins.get(int(place), 0) + int(count)
-
-    def percentile(self, share: float) -> int:
-        """In microseconds."""
-        wanted = share * sum(self._bins.values())
-        seen = 0
-        for place in sorted(self._bins):
-            seen += self._bins[place]
-            if seen >= wanted:
-                return min(self.worst, round(2 ** (place / BINS_PER_DOUBLING)))
-        return 0
-
-    def summary(self) -> SparkOutput:
-        return self.account.summary(
-            {
-                "tuples": self.tuples,
-                "replayed": self.replayed,
-                "misses": self.misses,
-                "percentiles": [self.percentile(0.5) * 1000, self.percentile(0.99) * 1000],
-                "latency_max": self.worst * 1000,
-            }
         )

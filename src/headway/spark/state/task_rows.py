@@ -120,7 +120,7 @@ class TaskRows:
                     if produced.data is not None and self.states is not None:
                         write_segment(Path(self.states), name, produced.data)
                     elif produced.data is not None:
-                        cells = {SEGMENT: [name], BLOB: [produced.data]}
+                        cells: dict[str, list[Any]] = {SEGMENT: [name], BLOB: [produced.data]}
                         yield blank.row(STATE_EXIT, cells)
             yield blank.row(REPORT_EXIT, {TOLD: [report.to_text()]})
 

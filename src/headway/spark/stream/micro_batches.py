@@ -112,8 +112,9 @@ class Step:
 class Way(Protocol):
     """How the rows of a step come from the tasks to where they belong."""
 
-    state_folder: str | None
-    """where tasks find the files of the state; None: it comes to them in rows"""
+    @property
+    def state_folder(self) -> str | None:
+        """Where tasks find the files of the state; None: it comes to them in rows."""
 
     def reports(self, step: Step) -> list[TaskReport]:
         """Computes a step; nothing of it can be seen afterwards."""
@@ -342,7 +343,8 @@ def _sums(
     tallies: dict[str, Tally] = {}
     side: Counter[tuple[str, str]] = Counter()
     counts: Counter[str] = Counter()
-    for one in (*([] if done is None else [done]), *reports):
+    parts: list[BatchRecord | TaskReport] = [*reports] if done is None else [done, *reports]
+    for one in parts:
         for name, tally in one.tallies.items():
             tallies.setdefault(name, Tally()).merge(tally)
         side.update(one.side)

@@ -41,9 +41,7 @@ class RenamedFiles:
     def sweep(self, group: str, outputs: Iterable[str], sides: Iterable[str]) -> None:
         """Removes what attempts of the group left behind; none of them may be running."""
         for folders, prefix in ((outputs, ""), (sides, f"{group}-")):
-            left = re.compile(
-                rf"\.{re.escape(prefix)}(batch-\d+|end)\b[^/]*{re.escape(PART)}"
-            )
+            left = re.compile(rf"\.{re.escape(prefix)}(batch-\d+|end)\b[^/]*{re.escape(PART)}")
             for folder in folders:
                 at = self.output / folder
                 for entry in self.store.entries(at):

@@ -143,7 +143,7 @@ class SparkWay:
     def _written(self, hidden: str, named: str | None) -> list[WrittenFile]:
         """The files in a folder that a writer of Spark wrote, and what they will be called; without
         ``named`` they have their names."""
-        found = []
+        found: list[WrittenFile] = []
         for entry in self._store.entries(self._work.output / hidden):
             if entry.is_folder or entry.name.startswith(("_", ".")):
                 continue
@@ -199,7 +199,10 @@ class SparkWay:
         nulls = [
             F.lit(None).cast(field.dataType).alias(field.name) for field in step.data.schema.fields
         ]
-        nothing = (F.lit(None).cast("string").alias(SEGMENT), F.lit(None).cast("binary").alias(BLOB))
+        nothing = (
+            F.lit(None).cast("string").alias(SEGMENT),
+            F.lit(None).cast("binary").alias(BLOB),
+        )
         tuples = step.data.select("*", *nothing, vehicle_place(step.partitions).alias(PLACE))
         together = tuples.union(states.select(*nulls, SEGMENT, BLOB, PLACE))
         return together.repartitionById(step.partitions, F.col(PLACE)).drop(PLACE)
@@ -271,9 +274,7 @@ def _tally(seen: Mapping[str, Any]) -> Tally:
     worst = (seen["worst"] or 0) // MICROSECOND
     if rest := seen["tuples"] - seen["replayed"] - before:
         bins[_bin(worst)] = bins.get(_bin(worst), 0) + rest
-    return Tally(
-        seen["tuples"], seen["replayed"], seen["misses"], worst, seen["newest"] or 0, bins
-    )
+    return Tally(seen["tuples"], seen["replayed"], seen["misses"], worst, seen["newest"] or 0, bins)
 
 
 def _bin(latency: int) -> int:

@@ -17,9 +17,7 @@ PLAIN_JOBS = {
 """settings of a group's own session"""
 
 
-def way_of(
-    session: SparkSession, work: GroupWork, sink: Sink, run: str, on_rows: OnRows
-) -> Way:
+def way_of(session: SparkSession, work: GroupWork, sink: Sink, run: str, on_rows: OnRows) -> Way:
     plain = sink.format == PARQUET_FORMAT and not sink.options
     if plain and work.output.is_local and work.checkpoint.is_local:
         return DirectWay(session, work)
