@@ -10,10 +10,10 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 
-from headway.engine.run_folder import RunFolder
 from headway.errors import InputError
 from headway.spark.accounting import Account
 from headway.spark.spark_results import SparkOutput
+from headway.spark.storage.output_folder import OutputFolder
 
 CONSOLE = "console"
 PARQUET_FORMAT = "parquet"
@@ -55,7 +55,7 @@ class Sink:
                 "(--conf spark.jars.packages=…)",
             ) from None
 
-    def write(self, data: DataFrame, account: Account, folder: RunFolder) -> SparkOutput:
+    def write(self, data: DataFrame, account: Account, folder: OutputFolder) -> SparkOutput:
         """Writes one output's rows with their deadlines. Files are complete under their names when
         the folder is; other formats are as exact as their Spark writers are."""
         observed = Observation()
@@ -65,7 +65,7 @@ class Sink:
         if self.format == CONSOLE:
             stamped.write.format("noop").mode("overwrite").save()
         elif self.format in FILES:
-            writer.save(str(folder.part(f"{name}.{self.format}")))
+            writer.mode("append").save(folder.part(f"{name}.{self.format}").hadoop_path)
         else:
             writer.mode("append").save()
         return account.summary(observed.get)
