@@ -85,9 +85,17 @@ class Batch:
                 if self.inputs.read_by_python(source):
                     sources[source.name] = _kept(sources[source.name], kept)
             lowered = kept.enter_context(lower_batch(self.plan, sources))
-            for output in sorted(self.plan.query.outputs, key=urgency):
+            accounts = [
+                Account(output, schemas[output.stream], began)
+                for output in sorted(self.plan.query.outputs, key=urgency)
+            ]
+            young = lowered.young({one.output.name: one.judged_since for one in accounts})
+            for account in accounts:
+                output = account.output
                 self.on_output(output.name)
-                account = Account(output, schemas[output.stream], began)
+                # Tables take the rows of many runs: their columns are always the same.
+                whole = self.sink.is_table or output.name in young
+                account = replace(account, replay=not whole)
                 done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
                 if self.sink.format == CONSOLE:
                     self.on_rows(output.name, self.sink.shown(lowered[output.name], account))

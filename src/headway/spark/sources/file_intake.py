@@ -65,8 +65,6 @@ class FileIntake:
         streams = [
             self._stream(one, count) for one, count in zip(files, self._listed(), strict=True)
         ]
-        if live:
-            streams.append(heartbeat(streams[0]))
         self.stream: DataFrame = reduce(DataFrame.union, streams)
 
     def close(self) -> None:
