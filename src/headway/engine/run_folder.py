@@ -197,9 +197,17 @@ def files_of_run(summary: Path) -> list[str]:
     """The files that an earlier run of Headway says it wrote; none if it cannot be told, and none
     where the summary is not Headway's."""
     try:
-        data = json.loads(summary.read_text(encoding="utf-8"))
+        return files_told(summary.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+
+
+def files_told(summary: str) -> list[str]:
+    """The same of the text of a summary."""
+    try:
+        data = json.loads(summary)
         names = data["files"] if _is_marked(data) else []
-    except (OSError, ValueError, KeyError, RecursionError):
+    except (ValueError, KeyError, RecursionError):
         return []
     return _plain_names(names) if isinstance(names, list) else []
 

@@ -94,7 +94,6 @@ class GroupQuery:
     paces: list[StreamPace] = field(init=False)
     query: StreamingQuery | None = None
     batches: int = 0
-    restarts: int = 0
 
     def __post_init__(self) -> None:
         schemas = dict(self.plan.schemas)
