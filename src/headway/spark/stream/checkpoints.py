@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headway.engine.run_folder import SUMMARY, files_told
+from headway.engine.run_folder import SUMMARY, names_in_summary
 from headway.errors import FileError, InputError, Place, Problem
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.plan import Plan
@@ -342,7 +342,7 @@ def _refuse_throwing(checkpoint: Checkpoint, written: _Mark) -> None:
 def _listed(checkpoint: Checkpoint) -> list[str]:
     """What the summary of the stream says it wrote."""
     try:
-        return files_told(checkpoint.results.read_text(checkpoint.output / SUMMARY))
+        return names_in_summary(checkpoint.results.read_bytes(checkpoint.output / SUMMARY))
     except FileError:
         return []
 
