@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from typer.testing import CliRunner
 from headway.cli import app
 from headway.spark.session.spark_session import is_local, owned_session, run_conf
 
-SOURCE = Path(__file__).parents[1] / "src"
+HERE = Path(__file__).parent
+SOURCE = HERE.parent / "src"
 _TICKS = os.sysconf("SC_CLK_TCK")
 FILES = 10_000
 """more than any recording here has: all in one micro-batch"""
@@ -38,12 +40,12 @@ FILES = 10_000
 @contextmanager
 def session(master: str, conf: dict[str, str] | None = None) -> Iterator[Any]:
     """Headway's; its settings make every program's micro-batches quicker, not only Headway's."""
-    settings = run_conf("edf", conf or {})
+    paths = os.pathsep.join([str(SOURCE), str(HERE)])
+    settings = run_conf("edf", {"spark.executorEnv.PYTHONPATH": paths, **(conf or {})})
     if not is_local(master):
         os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        settings.setdefault("spark.executorEnv.PYTHONPATH", str(SOURCE))
     with owned_session(master, "benchmark", settings) as spark:
         yield spark
 
@@ -207,7 +209,7 @@ class Stopwatch:
     def run(self, rows: int, checkpoint: Path, batches: int) -> Run:
         """``batches``: how many had rows; an empty one may have come behind them."""
         ends = commits(checkpoint)[:batches]
-        between = [later - earlier for earlier, later in zip(ends, ends[1:], strict=False)]
+        between = [later - earlier for earlier, later in pairwise(ends)]
         span = sum(between)
         share = rows * len(between) / max(1, len(ends))
         return Run(
