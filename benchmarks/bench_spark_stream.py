@@ -235,8 +235,9 @@ def show(data: dict[str, Any]) -> None:
     print(f"{data['case']}: {data['rows']:,} rows, {data['vehicles']:,} vehicles, "
           f"{data['batches']} micro-batches, {data['master']}")  # fmt: skip
     for name, one in data["programs"].items():
-        print(f"  {name:28} steady {one['steady']:9,.0f} rows/s, whole {one['rate']:9,.0f} rows/s, "
-              f"{one['batch_ms']:7,.0f} ms a micro-batch, {one['cpu_us']:6.2f} us of cpu a row")  # fmt: skip
+        rates = f"steady {one['steady']:9,.0f} rows/s, whole {one['rate']:9,.0f} rows/s"
+        times = f"{one['batch_ms']:7,.0f} ms a micro-batch, {one['cpu_us']:6.2f} us of cpu a row"
+        print(f"  {name:28} {rates}, {times}")
     if "ratio_steady" in data:
         name = "ratio_batch" if data["case"] == "small" else "ratio_steady"
         goal = f" (goal {GOALS[data['case']]:g}x)" if data["case"] in GOALS else ""

@@ -114,8 +114,9 @@ def main() -> None:
     driver = DriverCost.of(json.loads(options.growth.read_text()))
     print(f"{wanted.vehicles:,} vehicles x {wanted.hz:g} Hz = {wanted.rate:,.0f} rows/s, a "
           f"micro-batch every {wanted.every:g} s, cores {wanted.busy:.0%} busy")  # fmt: skip
-    print(f"driver, processor time of a micro-batch: {driver.fixed:,.0f} ms, {driver.partition:.2f} "
-          f"ms more a partition, {driver.million:.2f} ms more a million rows out")  # fmt: skip
+    print(f"driver, processor time of a micro-batch: {driver.fixed:,.0f} ms, "
+          f"{driver.partition:.2f} ms more a partition, {driver.million:.2f} ms more a million "
+          "rows out")  # fmt: skip
     found = []
     for one in json.loads(options.stream.read_text()):
         if one["case"] == "small":
@@ -125,7 +126,8 @@ def main() -> None:
         first, second = list(told["limits"].items())[:2]
         print(
             f"{told['case']} (measured with {told['vehicles_measured']:,} vehicles): "
-            f"{told['cpu_us']:.2f} us a row: {told['cores']} cores; driver {told['driver_ms']:,.0f} ms a micro-batch, "
+            f"{told['cpu_us']:.2f} us a row: {told['cores']} cores; driver "
+            f"{told['driver_ms']:,.0f} ms a micro-batch, "
             f"{told['driver_share']:.1%} of its core, rows would add {told['driver_rows_ms']:,.0f} "
             f"ms; {told['megabytes_s']:,.0f} MB/s in and out; first to saturate: {first[0]}, then "
             f"{second[0]} at {second[1]:,.0f} rows/s"
