@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import statistics
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -24,11 +25,13 @@ import pyarrow.parquet as pq
 import pyspark
 from typer.testing import CliRunner
 
+import headway as headway_package
 from headway.cli import app
 from headway.spark.session.spark_session import is_local, owned_session, run_conf
+from headway.spark.session.spark_submit import ZIP, package
 
 HERE = Path(__file__).parent
-SOURCE = HERE.parent / "src"
+SOURCE = Path(headway_package.__file__).parents[1]
 _TICKS = os.sysconf("SC_CLK_TCK")
 FILES = 10_000
 """more than any recording here has: all in one micro-batch"""
@@ -42,12 +45,17 @@ def session(master: str, conf: dict[str, str] | None = None) -> Iterator[Any]:
     """Headway's; its settings make every program's micro-batches quicker, not only Headway's."""
     paths = os.pathsep.join([str(SOURCE), str(HERE)])
     settings = run_conf("edf", {"spark.executorEnv.PYTHONPATH": paths, **(conf or {})})
-    if not is_local(master):
-        os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    with owned_session(master, "benchmark", settings) as spark:
-        yield spark
+    with tempfile.TemporaryDirectory(prefix="headway-shipped-") as folder:
+        if not is_local(master):
+            os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+            os.environ["PYSPARK_PYTHON"] = sys.executable
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            # Each run would ship Headway again, which Spark refuses; now it is there already.
+            shipped = Path(folder) / ZIP
+            shipped.write_bytes(package(None))
+            settings["spark.submit.pyFiles"] = str(shipped)
+        with owned_session(master, "benchmark", settings) as spark:
+            yield spark
 
 
 def headway(
