@@ -15,7 +15,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,19 +44,12 @@ class RunFolder:
         except (OSError, ValueError) as error:
             raise unwritable(folder, error) from None
         if there and not force:
-            raise FileError(
-                Problem(
-                    "the output folder is not empty",
-                    place=Place(str(folder)),
-                    got=", ".join(there[:5]) + (", …" if len(there) > 5 else ""),
-                    want="name another one, or add --force to replace earlier results",
-                )
-            )
+            raise not_empty(folder, there)
         self._killed = _read_journal(folder / JOURNAL)
         self._journal_begun = False
         self._earlier = [*files_of_run(folder / SUMMARY), *self._killed.renamed]
         if SUMMARY in there and SUMMARY not in self._earlier:
-            raise _not_ours(folder / SUMMARY)  # before anything is computed
+            raise not_ours(folder / SUMMARY)  # before anything is computed
 
     def part(self, name: str) -> Path:
         """Where something is to be written until all is complete; nothing is there. FileError
@@ -64,9 +57,9 @@ class RunFolder:
         path = self.folder / (name + PART)
         try:
             if _lies_at(path) and name not in (*self._names, *self._killed.parts):
-                raise _not_ours(path)
+                raise not_ours(path)
             if _lies_at(self.folder / name) and name not in self._earlier:
-                raise _not_ours(self.folder / name)
+                raise not_ours(self.folder / name)
             self._begin_journal()
             self._note(name)
             remove(path)
@@ -122,7 +115,7 @@ class RunFolder:
     def _complete(self) -> None:
         try:
             if self._journal_begun:
-                self._note(_RENAMING)
+                self._note(RENAMING)
             for name in dict.fromkeys([*self._earlier, *self._names]):
                 path = self.folder / name
                 if name not in self._names or path.is_dir():  # a file is replaced in one step
@@ -197,11 +190,30 @@ def files_of_run(summary: Path) -> list[str]:
     """The files that an earlier run of Headway says it wrote; none if it cannot be told, and none
     where the summary is not Headway's."""
     try:
-        data = json.loads(summary.read_text(encoding="utf-8"))
+        return names_in_summary(summary.read_bytes())
+    except OSError:
+        return []
+
+
+def names_in_summary(content: bytes) -> list[str]:
+    """As :func:`files_of_run`, of what stands in it."""
+    try:
+        data = json.loads(content)
         names = data["files"] if _is_marked(data) else []
-    except (OSError, ValueError, KeyError, RecursionError):
+    except (ValueError, KeyError, RecursionError):
         return []
     return _plain_names(names) if isinstance(names, list) else []
+
+
+def not_empty(folder: Path | str, there: Sequence[str]) -> FileError:
+    return FileError(
+        Problem(
+            "the output folder is not empty",
+            place=Place(str(folder)),
+            got=", ".join(there[:5]) + (", …" if len(there) > 5 else ""),
+            want="name another one, or add --force to replace earlier results",
+        )
+    )
 
 
 def _is_marked(data: object) -> bool:
@@ -216,33 +228,37 @@ def _plain_names(names: list[object]) -> list[str]:
 
 # ---------------------------------------------------------------- the journal of a run
 
-_RENAMING = {"renaming": True}
+RENAMING = {"renaming": True}
 """noted when all parts are complete: from here on files may bear their names"""
 
 
 @dataclass(frozen=True)
-class _KilledRun:
+class KilledRun:
     """What a run that was killed has left: names of parts, and of files that may have been
     renamed."""
 
     parts: tuple[str, ...] = ()
     renamed: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, journal: bytes, path: Path | str) -> KilledRun:
+        """FileError where something else bears the name of the journal."""
+        entries = [_entry(line) for line in journal.splitlines(keepends=True)]
+        if entries and not _is_marked(entries[0]):
+            raise not_ours(path)
+        names = tuple(_plain_names(entries))
+        return cls(parts=names, renamed=names if RENAMING in entries else ())
 
-def _read_journal(path: Path) -> _KilledRun:
-    """FileError where something else bears its name."""
+
+def _read_journal(path: Path) -> KilledRun:
     if not _lies_at(path):
-        return _KilledRun()
+        return KilledRun()
     try:
         if path.is_symlink() or not path.is_file():
-            raise _not_ours(path)
-        entries = [_entry(line) for line in path.read_bytes().splitlines(keepends=True)]
+            raise not_ours(path)
+        return KilledRun.of(path.read_bytes(), path)
     except OSError as error:
         raise unwritable(path, error) from None
-    if entries and not _is_marked(entries[0]):
-        raise _not_ours(path)
-    names = tuple(_plain_names(entries))
-    return _KilledRun(parts=names, renamed=names if _RENAMING in entries else ())
 
 
 def _entry(line: bytes) -> object:
@@ -257,7 +273,7 @@ def _lies_at(path: Path) -> bool:
     return path.is_symlink() or path.exists()
 
 
-def _not_ours(path: Path) -> FileError:
+def not_ours(path: Path | str) -> FileError:
     return FileError(
         Problem(
             "here lies something that no run of Headway wrote",

@@ -79,6 +79,9 @@ class OperatorBase:
     timeout: int | None = None
 
     traits: ClassVar[Traits] = Traits()
+    state_settings: ClassVar[frozenset[str] | None] = None
+    """The settings that the form of its state follows from, besides the columns of its inputs; None
+    where it is not known: then all of them. A state outlives a change of the others."""
 
     if TYPE_CHECKING:
 
@@ -234,6 +237,7 @@ class Join(OperatorBase):
     kind: Literal["join"] = "join"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, drops_late=True)
+    state_settings: ClassVar[frozenset[str] | None] = frozenset({"keys"})
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -314,6 +318,9 @@ class Aggregate(OperatorBase):
     kind: Literal["aggregate"] = "aggregate"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, drops_late=True, emits_on_time=True)
+    state_settings: ClassVar[frozenset[str] | None] = frozenset(
+        {"window", "every", "by", "columns"}
+    )
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -348,6 +355,7 @@ class Distinct(OperatorBase):
     kind: Literal["distinct"] = "distinct"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, drops_late=True, order_matters=True)
+    state_settings: ClassVar[frozenset[str] | None] = frozenset({"keys"})
 
     def problems(self) -> Iterator[Problem]:
         if self.within < 0:
@@ -377,6 +385,7 @@ class UserDefined(OperatorBase):
     windows: ClassVar[Mapping[str, WindowSetting]] = {}
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True, any_number=True)
+    state_settings: ClassVar[frozenset[str] | None] = frozenset({"implementation", "native"})
 
     @property
     def gathering(self) -> Gather | None:
@@ -415,6 +424,9 @@ class Fusion(OperatorBase):
     kind: Literal["fusion"] = "fusion"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True, any_number=True)
+    state_settings: ClassVar[frozenset[str] | None] = frozenset(
+        {"implementation", "native", "object_key", "sensor_key"}
+    )
 
     @property
     def gathering(self) -> Gather | None:

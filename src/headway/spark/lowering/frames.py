@@ -68,15 +68,18 @@ def arrow_types(schema: Schema) -> list[tuple[str, Any]]:
     return [(field.name, ARROW[field.type]) for field in schema.columns]
 
 
+def plain_columns(schema: Schema) -> list[Column]:
+    """The tuple's columns for Python."""
+    return [
+        (F.unix_micros(field.name) if field.type is DataType.TIMESTAMP else F.col(field.name))
+        .alias(field.name)
+        for field in schema.columns
+    ]  # fmt: skip
+
+
 def to_plain(schema: Schema) -> Column:
     """The tuple as one struct for Python."""
-    return F.struct(
-        *(
-            (F.unix_micros(field.name) if field.type is DataType.TIMESTAMP else F.col(field.name))
-            .alias(field.name)
-            for field in schema.columns
-        )
-    )  # fmt: skip
+    return F.struct(*plain_columns(schema))
 
 
 def from_plain(struct: str, schema: Schema) -> list[Column]:

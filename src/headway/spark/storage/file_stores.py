@@ -7,6 +7,7 @@ written by tasks and by Spark's writers, never through here.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from headway.engine.run_folder import unwritable
 from headway.errors import FileError, Place
 from headway.spark.storage.locations import Location
 
@@ -62,6 +64,9 @@ class FileStore(Protocol):
     def read_bytes(self, at: Location) -> bytes:
         """NotThere if it is not."""
 
+    def read_end(self, at: Location, size: int) -> bytes:
+        """The last ``size`` bytes of a file that has at least so many."""
+
     def read_text(self, at: Location) -> str:
         """NotThere if it is not; FileError if it is not UTF-8."""
 
@@ -100,6 +105,21 @@ def part_name(name: str) -> str:
     return f".{name}.{uuid.uuid4().hex[:12]}{PART}"
 
 
+def is_part_of(name: str, *names: str) -> bool:
+    """Whether it is the :func:`part_name` of one of these."""
+    found = _PART_NAME.fullmatch(name)
+    return found is not None and found["name"] in names
+
+
+_PART_NAME = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}{re.escape(PART)}", re.DOTALL)
+
+
+def marked(name: str, mark: str) -> str:
+    """The name of a file with a mark before its suffix."""
+    stem, dot, suffix = name.rpartition(".")
+    return f"{stem}-{mark}{dot}{suffix}" if mark else name
+
+
 def text_of(content: bytes, at: Location) -> str:
     """FileError if it is not UTF-8."""
     try:
@@ -129,6 +149,11 @@ class LocalStore:
         with _told(at):
             return at.path.read_bytes()
 
+    def read_end(self, at: Location, size: int) -> bytes:
+        with _told(at), at.path.open("rb") as file:
+            file.seek(-size, os.SEEK_END)
+            return file.read()
+
     def read_text(self, at: Location) -> str:
         return text_of(self.read_bytes(at), at)
 
@@ -136,7 +161,7 @@ class LocalStore:
         content = data.encode() if isinstance(data, str) else data
         path = at.path
         part = path.with_name(part_name(path.name))
-        with _told(at):
+        with _told(at, writing=True, new=new):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 part.write_bytes(content)
@@ -161,7 +186,7 @@ class LocalStore:
         return found
 
     def remove(self, at: Location) -> None:
-        with _told(at):
+        with _told(at, writing=True):
             try:
                 if at.path.is_dir() and not at.path.is_symlink():
                     shutil.rmtree(at.path)
@@ -171,11 +196,11 @@ class LocalStore:
                 pass  # somebody else removed it
 
     def rename(self, at: Location, to: Location) -> None:
-        with _told(at):
+        with _told(at, writing=True):
             at.path.replace(to.path)
 
     def make_folder(self, at: Location) -> None:
-        with _told(at):
+        with _told(at, writing=True):
             at.path.mkdir(parents=True, exist_ok=True)
 
 
@@ -186,17 +211,17 @@ def _entry(path: Path) -> Entry:
 
 
 @contextmanager
-def _told(at: Location) -> Iterator[None]:
+def _told(at: Location, *, writing: bool = False, new: bool = False) -> Iterator[None]:
     """Python's errors as Headway's."""
     place = Place(at.text)
     try:
         yield
     except FileNotFoundError:
         raise NotThere("there is no such file or folder", place=place) from None
-    except FileExistsError:
-        raise AlreadyThere("there is a file or folder of that name", place=place) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
+        if new and isinstance(error, FileExistsError):
+            raise AlreadyThere("there is a file or folder of that name", place=place) from None
+        if writing:
+            raise unwritable(at.path, error) from None
         reason = getattr(error, "strerror", None) or str(error)
-        raise FileError(
-            f"cannot be read or written: {reason}", place=place, want="name another place"
-        ) from None
+        raise FileError(f"cannot be read: {reason}", place=place) from None
