@@ -22,7 +22,7 @@ from headway.model.quantities import MICROSECOND
 from headway.model.schema import Schema
 from headway.native.arrow_rows import column_kinds
 from headway.spark.state.arrival_order import BESIDE, Arrivals
-from headway.spark.state.state_sections import fingerprint_of
+from headway.spark.state.state_sections import PYTHON_FORM, fingerprint_of
 from headway.spark.state.vehicle_states import Places, Times
 
 LATE = "#late"
@@ -85,8 +85,8 @@ class PythonLoop:
     """The vehicle engine without costs, tuple by tuple; states are its plain data as JSON."""
 
     def __init__(self, plan: Plan, listed: Collection[str] | None, *, marked: bool) -> None:
-        self.fingerprint = fingerprint_of(plan, "python")
-        self._engine = Stepwise(plan, watched=_watched(plan, marked))
+        self.fingerprint = fingerprint_of(plan, PYTHON_FORM)
+        self._engine = Stepwise(plan, watched=watched_streams(plan, marked))
         self._sources = [source.name for source in plan.query.sources]
         schemas = dict(plan.schemas)
         self._outputs = [schemas[output.stream] for output in plan.query.outputs]
@@ -158,7 +158,7 @@ class PythonLoop:
         return OutputTuples(owners, pa.table(arrays, names=names))
 
 
-def _watched(plan: Plan, marked: bool) -> tuple[str, ...]:
+def watched_streams(plan: Plan, marked: bool) -> tuple[str, ...]:
     """The streams whose marks are asked for."""
     return tuple(output.stream for output in plan.query.outputs) if marked else ()
 

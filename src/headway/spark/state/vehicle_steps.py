@@ -43,6 +43,8 @@ from headway.spark.state.arrival_order import (
     places_in_group,
     ready,
 )
+from headway.spark.state.native_loop import NativeLoop
+from headway.spark.state.step_programs import step_program
 from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
 from headway.spark.state.vehicle_loops import Given, PythonLoop, SideTuple, VehicleLoop
 from headway.spark.state.vehicle_states import (
@@ -140,8 +142,8 @@ class VehicleSteps(Protocol):
 
 def program_for(plan: Plan) -> bytes | None:
     """The compiled program of a plan, to be handed to :func:`vehicle_steps` in every task; None
-    where the plan is run in Python."""
-    return None
+    where Python runs it (:func:`headway.spark.state.step_programs.step_program` says why)."""
+    return step_program(plan).library
 
 
 def vehicle_steps(
@@ -158,7 +160,11 @@ def vehicle_steps(
     ``hold`` and ``forget`` in nanoseconds; ``program`` as :func:`program_for` gave it; ``marked``:
     outputs have the columns ``#late`` and ``#at`` (when a tuple appeared) too."""
     plan = on_one_node(plan)
-    loop = PythonLoop(plan, listed, marked=marked)
+    loop: VehicleLoop
+    if program is None:
+        loop = PythonLoop(plan, listed, marked=marked)
+    else:
+        loop = NativeLoop(plan, program, listed, marked=marked)
     return FleetSteps(plan, loop, listed=listed, hold=hold, forget=forget, most_held=most_held)
 
 
