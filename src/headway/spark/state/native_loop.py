@@ -19,24 +19,42 @@ from headway.spark.state.vehicle_loops import (
     LATE,
     Given,
     OutputTuples,
+    PythonLoop,
     Ran,
     SideTuple,
-    watched_streams,
+    VehicleLoop,
 )
+
+
+def vehicle_loop(
+    plan: Plan,
+    program: bytes | None,
+    listed: Collection[str] | None = None,
+    watched: Collection[str] | None = None,
+) -> VehicleLoop:
+    """The compiled program of a plan (:mod:`headway.spark.state.step_programs`), or Python's engine
+    where there is none."""
+    if program is None:
+        return PythonLoop(plan, listed, watched)
+    return NativeLoop(plan, program, listed, watched)
 
 
 class NativeLoop:
     """Runs a program that was compiled for this plan; states are its own bytes."""
 
     def __init__(
-        self, plan: Plan, program: bytes, listed: Collection[str] | None, *, marked: bool
+        self,
+        plan: Plan,
+        program: bytes,
+        listed: Collection[str] | None,
+        watched: Collection[str] | None,
     ) -> None:
         self.fingerprint = fingerprint_of(plan, NATIVE_FORM)
-        layout = meaning_layout(plan, watched_streams(plan, marked))
+        layout = meaning_layout(plan, watched or ())
         self._fleet = NativeFleet(program_file(program), layout)
         schemas = dict(plan.schemas)
         self._outputs = [schemas[output.stream] for output in plan.query.outputs]
-        self._side, self._listed, self._marked = SideRows(plan), listed, marked
+        self._side, self._listed, self._marked = SideRows(plan), listed, watched is not None
 
     def run(self, given: Given) -> Ran:
         arrivals = given.arrivals

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +22,10 @@ from headway.model.schema import DataType
 from headway.native.compiled_program import meaning_program
 from headway.native.library import NativeLibrary
 from headway.native.toolchain import Mode
-from headway.spark.state.vehicle_loops import watched_streams
+from headway.spark.state.state_sections import PYTHON_FORM
+
+VARIABLE = "HEADWAY_STEPS"
+"""in the driver's environment: ``python`` has nothing compiled"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +36,17 @@ class StepProgram:
     reason: str = ""
 
 
-def step_program(plan: Plan, *, marked: bool = False, mode: Mode = Mode.RELEASE) -> StepProgram:
-    """Of a plan; ``marked`` as in :func:`headway.spark.state.vehicle_steps.vehicle_steps`."""
+def step_program(
+    plan: Plan, watched: Collection[str] = (), *, mode: Mode = Mode.RELEASE
+) -> StepProgram:
+    """Of a plan; ``watched`` as in :class:`~headway.engine.stepwise.Stepwise`."""
     plan = on_one_node(plan)
+    if os.environ.get(VARIABLE) == PYTHON_FORM:
+        return StepProgram(None, f"{VARIABLE} asks for Python")
     if problems := list(_other_answers(plan)):
         return StepProgram(None, "; ".join(map(str, problems)))
     try:
-        program = meaning_program(plan, frozenset(watched_streams(plan, marked)), mode)
+        program = meaning_program(plan, frozenset(watched), mode)
         with NativeLibrary(program.path, program.layout.schemas) as library:
             problems = list(_forgetful(program.stateful, library))
     except (InputError, EnvironmentMissing) as error:

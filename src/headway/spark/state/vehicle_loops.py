@@ -73,7 +73,8 @@ class Ran:
 
 
 class VehicleLoop(Protocol):
-    """Runs vehicles; its engines' states have this fingerprint."""
+    """Runs vehicles; its engines' states have this fingerprint. One that was made with streams to
+    be ``watched``, though it be none, gives the mark of each tuple and when it appeared besides."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -84,13 +85,15 @@ class VehicleLoop(Protocol):
 class PythonLoop:
     """The vehicle engine without costs, tuple by tuple; states are its plain data as JSON."""
 
-    def __init__(self, plan: Plan, listed: Collection[str] | None, *, marked: bool) -> None:
+    def __init__(
+        self, plan: Plan, listed: Collection[str] | None, watched: Collection[str] | None
+    ) -> None:
         self.fingerprint = fingerprint_of(plan, PYTHON_FORM)
-        self._engine = Stepwise(plan, watched=watched_streams(plan, marked))
+        self._engine = Stepwise(plan, watched=watched or ())
         self._sources = [source.name for source in plan.query.sources]
         schemas = dict(plan.schemas)
         self._outputs = [schemas[output.stream] for output in plan.query.outputs]
-        self._side, self._listed, self._marked = SideRows(plan), listed, marked
+        self._side, self._listed, self._marked = SideRows(plan), listed, watched is not None
 
     def run(self, given: Given) -> Ran:
         count = len(given.engines)
@@ -156,11 +159,6 @@ class PythonLoop:
             arrays.append(pa.array([one.at // MICROSECOND for _, one in found], pa.int64()))
         owners = np.array([owner for owner, _ in found], dtype=np.int64)
         return OutputTuples(owners, pa.table(arrays, names=names))
-
-
-def watched_streams(plan: Plan, marked: bool) -> tuple[str, ...]:
-    """The streams whose marks are asked for."""
-    return tuple(output.stream for output in plan.query.outputs) if marked else ()
 
 
 def _tuples(table: Any) -> list[tuple[Any, ...]]:

@@ -43,10 +43,10 @@ from headway.spark.state.arrival_order import (
     places_in_group,
     ready,
 )
-from headway.spark.state.native_loop import NativeLoop
+from headway.spark.state.native_loop import vehicle_loop
 from headway.spark.state.step_programs import step_program
 from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
-from headway.spark.state.vehicle_loops import Given, PythonLoop, SideTuple, VehicleLoop
+from headway.spark.state.vehicle_loops import Given, SideTuple, VehicleLoop
 from headway.spark.state.vehicle_states import (
     NOT_YET,
     OWNER,
@@ -154,17 +154,11 @@ def vehicle_steps(
     forget: int | None = None,
     most_held: int | None = None,
     program: bytes | None = None,
-    marked: bool = False,
 ) -> VehicleSteps:
     """Of a plan. ``listed``: the sources and operators whose lost tuples are told (None: all);
-    ``hold`` and ``forget`` in nanoseconds; ``program`` as :func:`program_for` gave it; ``marked``:
-    outputs have the columns ``#late`` and ``#at`` (when a tuple appeared) too."""
+    ``hold`` and ``forget`` in nanoseconds; ``program`` as :func:`program_for` gave it."""
     plan = on_one_node(plan)
-    loop: VehicleLoop
-    if program is None:
-        loop = PythonLoop(plan, listed, marked=marked)
-    else:
-        loop = NativeLoop(plan, program, listed, marked=marked)
+    loop = vehicle_loop(plan, program, listed)
     return FleetSteps(plan, loop, listed=listed, hold=hold, forget=forget, most_held=most_held)
 
 
