@@ -131,14 +131,14 @@ def killed(case: Case, output: Path, random: Random, *, at_window: bool) -> str 
         return "at random"
     newest = max(new, key=lambda path: path.stat().st_mtime_ns)
     kill(process)
-    number = int(newest.stem.partition("-")[2])
+    number = int(newest.stem.split("-")[1])
     commits = Path(f"{output}-checkpoint").glob(f"*/commits/{number}")
     return "after commit" if list(commits) and not _open(output, number) else "before commit"
 
 
 def _open(output: Path, number: int) -> bool:
     """Whether a group has the batch in its plans and not among its commits."""
-    groups = [path for path in Path(f"{output}-checkpoint").iterdir() if path.is_dir()]
+    groups = [path.parent for path in Path(f"{output}-checkpoint").glob("*/offsets")]
     name = str(number)
     return any(
         (group / "offsets" / name).exists() and not (group / "commits" / name).exists()

@@ -20,6 +20,7 @@ from headway.errors import FileError, Place
 from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 from headway.spark.accounting import now
+from headway.spark.state.batch_manifest import STATES
 
 MARK = "_headway.json"
 _AFRESH = (
@@ -107,6 +108,7 @@ def _throw_away(checkpoint: Path, output: Path, run: str) -> None:
         if there is not None:
             for group in [path for path in checkpoint.iterdir() if _is_of_spark(path)]:
                 remove(group)
+            remove(checkpoint / STATES)
             remove(checkpoint / MARK)
             if not any(checkpoint.iterdir()):
                 remove(checkpoint)
