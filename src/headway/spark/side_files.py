@@ -19,11 +19,12 @@ from pyspark.sql import functions as F
 
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.result_tables import SIDE_SCHEMA, free_name
-from headway.engine.run_folder import RunFolder
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.lowering.side_rows import KIND
 from headway.spark.spark_results import SideCount
+from headway.spark.storage.file_stores import marked
+from headway.spark.storage.output_folder import OutputFolder
 
 EMPTY = SIDE_SCHEMA.append(pa.field(VEHICLE_COLUMN, pa.string())).empty_table()
 NOBODY = "none.parquet"
@@ -36,7 +37,7 @@ def side_name(kind: DropKind, plan: Plan) -> str:
     return f"{free_name(kind.value, taken)}.parquet"
 
 
-def write_side(side: DataFrame, plan: Plan, folder: RunFolder) -> tuple[SideCount, ...]:
+def write_side(side: DataFrame, plan: Plan, folder: OutputFolder) -> tuple[SideCount, ...]:
     """Of a batch, computed once; an empty one has a file without rows."""
     kept = side.persist()
     try:
@@ -47,9 +48,11 @@ def write_side(side: DataFrame, plan: Plan, folder: RunFolder) -> tuple[SideCoun
             count = sum(one.tuples for one in found if one.kind == kind)
             if count:
                 mine = kept.where(F.col(KIND) == kind.value).drop(KIND)
-                mine.coalesce(count // ROWS_IN_FILE + 1).write.parquet(str(part))
+                writer = mine.coalesce(count // ROWS_IN_FILE + 1).write
+                writer.mode("append").parquet(part.hadoop_path)
             else:
-                write_part(EMPTY, part, NOBODY)
+                name = marked(NOBODY, folder.mark)
+                folder.store.write_whole(part / name, parquet_bytes(EMPTY))
     finally:
         kept.unpersist()
     return in_order(found, plan)
@@ -59,6 +62,13 @@ def write_empty_side(plan: Plan, output: Path) -> None:
     """A stream's side outputs are there from the beginning."""
     for kind in DropKind:
         write_part(EMPTY, output / side_name(kind, plan), NOBODY)
+
+
+def parquet_bytes(rows: Any) -> bytes:
+    """A small file."""
+    written = pa.BufferOutputStream()
+    pq.write_table(rows, written)
+    return bytes(written.getvalue())
 
 
 def in_order(counts: list[SideCount], plan: Plan) -> tuple[SideCount, ...]:

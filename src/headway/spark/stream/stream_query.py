@@ -111,7 +111,6 @@ class GroupQuery:
     paces: list[StreamPace] = field(init=False)
     query: StreamingQuery | None = None
     batches: int = 0
-    restarts: int = 0
     _work: MicroBatches | None = None
 
     def __post_init__(self) -> None:
