@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -44,7 +43,7 @@ from headway.sources.recordings import read_file
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 from headway.spark.side_files import write_part
 from headway.spark.storage.locations import Location
-from headway.spark.storage.task_files import TaskFiles
+from headway.spark.storage.small_files import SmallFiles
 
 # ---------------------------------------------------------------- quarantine
 # Each bad file has one JSON file in the folder, written by whichever task or process meets it
@@ -76,7 +75,7 @@ class Quarantine:
         self, folder: Path | Location, spark: SparkSession | None = None, mark: str = ""
     ) -> None:
         """A session is needed for URIs only; ``mark`` stands in the names of its files."""
-        self.files = TaskFiles(Location.of(folder), spark, mark)
+        self.files = SmallFiles(Location.of(folder), spark, mark)
 
     def add(self, entry: QuarantineEntry) -> None:
         stamped = QuarantineEntry(**{**asdict(entry), "at": entry.at or round(time.time(), 3)})
@@ -102,7 +101,8 @@ class Quarantine:
 
 def _name(source: str, name: str, suffix: str) -> str:
     """Of the file about an input."""
-    return f"{source}-{hashlib.sha256(f'{source}\n{name}'.encode()).hexdigest()[:12]}{suffix}"
+    digest = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:12]
+    return f"{source}-{digest}{suffix}"
 
 
 def entry_of(source: str, name: str, error: InputError) -> QuarantineEntry:
