@@ -19,7 +19,8 @@ from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
-from headway.spark.sources.recorded_files import PARQUET, Inputs, find_files
+from headway.spark.sources.recorded_files import Inputs
+from headway.spark.sources.source_files import PARQUET, find_files
 from headway.spark.spark_results import SparkOutput, SparkRun
 from headway.spark.storage.output_folder import OutputFolder
 
@@ -85,9 +86,17 @@ class Batch:
                 if self.inputs.read_by_python(source):
                     sources[source.name] = _kept(sources[source.name], kept)
             lowered = kept.enter_context(lower_batch(self.plan, sources))
-            for output in sorted(self.plan.query.outputs, key=urgency):
+            accounts = [
+                Account(output, schemas[output.stream], began)
+                for output in sorted(self.plan.query.outputs, key=urgency)
+            ]
+            young = lowered.young({one.output.name: one.judged_since for one in accounts})
+            for account in accounts:
+                output = account.output
                 self.on_output(output.name)
-                account = Account(output, schemas[output.stream], began)
+                # Tables take the rows of many runs: their columns are always the same.
+                whole = self.sink.is_table or output.name in young
+                account = replace(account, replay=not whole)
                 done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
                 if self.sink.format == CONSOLE:
                     self.on_rows(output.name, self.sink.shown(lowered[output.name], account))
@@ -102,10 +111,11 @@ class Batch:
             return None
         rows = 0
         for source in self.plan.query.sources:
-            files = find_files(self.inputs.folder, source)
-            if files.suffix != PARQUET:
+            files = find_files(self.inputs.folder, source, spark=self.spark)
+            if files.suffix != PARQUET or not files.folder.is_local:
                 return None
-            rows += sum(pq.ParquetFile(path).metadata.num_rows for path in files.paths())
+            found = files.locations(self.spark)
+            rows += sum(pq.read_metadata(one.path).num_rows for one in found)
         return rows
 
 

@@ -70,6 +70,9 @@ class FileStore(Protocol):
     def read_bytes(self, at: Location) -> bytes:
         """NotThere if it is not."""
 
+    def read_end(self, at: Location, size: int) -> bytes:
+        """The last ``size`` bytes of a file that has at least so many."""
+
     def read_text(self, at: Location) -> str:
         """NotThere if it is not; FileError if it is not UTF-8."""
 
@@ -151,6 +154,11 @@ class LocalStore:
     def read_bytes(self, at: Location) -> bytes:
         with _told(at):
             return at.path.read_bytes()
+
+    def read_end(self, at: Location, size: int) -> bytes:
+        with _told(at), at.path.open("rb") as file:
+            file.seek(-size, os.SEEK_END)
+            return file.read()
 
     def read_text(self, at: Location) -> str:
         return text_of(self.read_bytes(at), at)

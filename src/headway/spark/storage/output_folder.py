@@ -81,6 +81,12 @@ class OutputFolder:
             self._names.append(name)
         return at
 
+    def written(self, name: str) -> list[Location]:
+        """What readers of this run's data take: the folder, or its files where older ones may lie
+        beside them."""
+        at = self._written(name)
+        return [at] if self._by_name else [at / file for file in self._new_files(name)]
+
     def drop(self, name: str) -> None:
         """A part that is not to be there after all."""
         self._discard(name)
