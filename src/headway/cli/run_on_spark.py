@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -19,7 +19,7 @@ from rich.live import Live
 from rich.text import Text
 
 from headway.cli.named_plan import runnable_plan
-from headway.cli.terminal import ExitCode, heading, sentence, show, table, write
+from headway.cli.terminal import ExitCode, heading, sentence, show, table, write, write_problem
 from headway.engine.run_folder import RunFolder, write_summary
 from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
@@ -133,6 +133,8 @@ class SparkOptions:
     available_now: bool
     files_per_batch: int | None
     late_ok: bool
+    adopt: bool
+    ui: bool
     format: str
     options: list[str]
     topics: list[str]
@@ -148,6 +150,7 @@ class SparkOptions:
             "--available-now": self.available_now,
             "--files-per-batch": self.files_per_batch is not None,
             "--late-ok": self.late_ok,
+            "--adopt": self.adopt,
         }
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
@@ -217,8 +220,12 @@ def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
     conf = spark_session.run_conf(
         options.policy, spark_session.parse_options(options.conf, "--conf")
     )
+    if options.ui:
+        conf["spark.ui.enabled"] = "true"
     say_starting(shown=not options.json)
-    with spark_session.owned_session(options.master, "headway run", conf) as spark:
+    with spark_session.owned_session(options.master, f"headway {plan.query.name}", conf) as spark:
+        if spark.sparkContext.uiWebUrl:
+            write_problem(f"Spark's UI: {spark.sparkContext.uiWebUrl}")
         if spark_session.is_local(options.master):
             yield spark
             return
@@ -233,8 +240,15 @@ def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
 def _batch(
     options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Path, *, force: bool
 ) -> tuple[SparkRun, str]:
+    from headway.spark.storage.locations import Location
+    from headway.spark.stream.run_lock import claimed
+
     plan = prepared.plan
-    with RunFolder(output, force=force) as folder, _session(options, plan) as spark:
+    with (
+        claimed([Location.of(output)]),
+        RunFolder(output, force=force) as folder,
+        _session(options, plan) as spark,
+    ):
         from headway.spark.batch.batch_run import Batch
 
         with batch_progress(spark, shown=not options.json) as (on_output, on_rows):
@@ -248,8 +262,12 @@ def _batch(
 def _stream(
     options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Path, *, force: bool
 ) -> tuple[SparkRun, str]:
-    """The summary is there from the beginning, and new every few seconds."""
-    from headway.spark.stream.stream_run import StreamRun
+    """The summary is there from the beginning, and new every few seconds. What can be refused of
+    local folders is refused before Spark starts."""
+    from headway.spark.storage.locations import Location
+    from headway.spark.stream.checkpoints import Checkpoint, refuse_run
+    from headway.spark.stream.run_lock import Lock, claimed
+    from headway.spark.stream.stream_run import StreamRun, run_about
 
     plan, checkpoint = prepared.plan, options.checkpoint or output / "_checkpoint"
 
@@ -257,7 +275,15 @@ def _stream(
         data = {"query": plan.query.name, **options.data, **run.data(), "files": stream.files}
         return write_summary(output, data)
 
-    with _session(options, plan) as spark:
+    place = Checkpoint(Location.of(checkpoint), Location.of(output))
+    locks: list[Lock] | None = None
+    with ExitStack() as held:
+        if place.both_local:
+            locks = held.enter_context(claimed([place.folder, place.output]))
+            about = run_about(inputs, options.sink(), available_now=options.available_now)
+            with prepared.placing():
+                refuse_run(plan, place, about, afresh=force, adopt=options.adopt)
+        spark = held.enter_context(_session(options, plan))
         stream = StreamRun(
             spark,
             plan,
@@ -270,6 +296,8 @@ def _stream(
             files_per_batch=options.files_per_batch,
             late_ok=options.late_ok,
             afresh=force,
+            adopt=options.adopt,
+            locks=locks,
             on_rows=show_rows,
             on_outcome=write_outcome,
         )

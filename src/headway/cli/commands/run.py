@@ -192,6 +192,8 @@ SPARK_ONLY = frozenset(
         "available_now",
         "files_per_batch",
         "late_ok",
+        "adopt",
+        "ui",
         "topic",
         "input_option",
     }
@@ -426,6 +428,15 @@ def run(
         bool,
         typer.Option("--late-ok", help="Spark, stream: deadlines too short for it may pass"),
     ] = False,
+    adopt: Annotated[
+        bool,
+        typer.Option(
+            "--adopt", help="Spark, stream: go on from here with a query that has changed"
+        ),
+    ] = False,
+    ui: Annotated[
+        bool, typer.Option("--ui", help="Spark: switch its web pages on and say where they are")
+    ] = False,
     format: Annotated[
         str,
         typer.Option(
@@ -526,6 +537,8 @@ def run(
         available_now=available_now,
         files_per_batch=files_per_batch,
         late_ok=late_ok,
+        adopt=adopt,
+        ui=ui,
         format=format,
         options=option or [],
         topics=topic or [],

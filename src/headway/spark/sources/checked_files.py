@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +28,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 
 from headway.engine.ingest import Ingest
 from headway.engine.result_tables import SideRow, side_row, side_rows_table
-from headway.errors import InputError
+from headway.errors import FileError, InputError
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.model.schema import (
@@ -47,13 +46,13 @@ from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 from headway.spark.session.python_workers import enter
 from headway.spark.side_files import write_part
 from headway.spark.storage.locations import Location
+from headway.spark.storage.task_files import TaskFiles
 
 # ---------------------------------------------------------------- quarantine
 # Each bad file has one JSON file in the folder, written by whichever task or process meets it
 # first. The input itself stays where it is, because a stream that is replayed must find it. A
 # stream also asks the folder first, so a file that was left out once stays out, however often its
-# micro-batch is repeated. On a cluster the folder must be one that all machines see, as the
-# checkpoint's.
+# micro-batch is repeated. A local folder on a cluster must be one that all machines see.
 
 FOLDER = "_quarantine"
 """beside the outputs; Spark and Headway overlook names with '_' when they read"""
@@ -72,39 +71,40 @@ class QuarantineEntry:
     """when, seconds since the epoch"""
 
 
-@dataclass(frozen=True)
 class Quarantine:
     """A folder of entries; it may be copied to tasks."""
 
-    folder: Path
+    def __init__(
+        self, folder: Path | Location, spark: SparkSession | None = None, mark: str = ""
+    ) -> None:
+        """A session is needed for URIs only; ``mark`` stands in the names of its files."""
+        self.files = TaskFiles(Location.of(folder), spark, mark)
 
     def add(self, entry: QuarantineEntry) -> None:
-        """Written under another name and renamed: readers never see a half of it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(entry.source, entry.input)
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
         stamped = QuarantineEntry(**{**asdict(entry), "at": entry.at or round(time.time(), 3)})
-        part.write_text(json.dumps(asdict(stamped), indent=2) + "\n", encoding="utf-8")
-        part.replace(path)
+        text = json.dumps(asdict(stamped), indent=2) + "\n"
+        self.files.put(_name(entry.source, entry.input, ".json"), text.encode())
 
     def holds(self, source: str, name: str) -> bool:
-        return self._path(source, name).exists()
+        return self.files.holds(_name(source, name, ".json"))
 
     def release(self, source: str, name: str) -> None:
         """The input has been mended."""
-        self._path(source, name).unlink(missing_ok=True)
+        self.files.remove(_name(source, name, ".json"))
 
     def entries(self) -> list[QuarantineEntry]:
         """By source and input; what cannot be read as an entry is not one."""
         found = []
-        for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []:
-            with contextlib.suppress(OSError, ValueError, TypeError):
-                found.append(QuarantineEntry(**json.loads(path.read_text(encoding="utf-8"))))
+        for name in self.files.names():
+            if name.endswith(".json"):
+                with contextlib.suppress(FileError, ValueError, TypeError):
+                    found.append(QuarantineEntry(**json.loads(self.files.read(name))))
         return sorted(found, key=lambda entry: (entry.source, entry.input))
 
-    def _path(self, source: str, name: str) -> Path:
-        digest = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:12]
-        return self.folder / f"{source}-{digest}.json"
+
+def _name(source: str, name: str, suffix: str) -> str:
+    """Of the file about an input."""
+    return f"{source}-{hashlib.sha256(f'{source}\n{name}'.encode()).hexdigest()[:12]}{suffix}"
 
 
 def entry_of(source: str, name: str, error: InputError) -> QuarantineEntry:

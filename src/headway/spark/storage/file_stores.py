@@ -114,6 +114,12 @@ def is_part_of(name: str, *names: str) -> bool:
 _PART_NAME = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}{re.escape(PART)}", re.DOTALL)
 
 
+def marked(name: str, mark: str) -> str:
+    """The name of a file with a mark before its suffix."""
+    stem, dot, suffix = name.rpartition(".")
+    return f"{stem}-{mark}{dot}{suffix}" if mark else name
+
+
 def text_of(content: bytes, at: Location) -> str:
     """FileError if it is not UTF-8."""
     try:
