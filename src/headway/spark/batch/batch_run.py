@@ -87,23 +87,22 @@ class Batch:
             for source in given:
                 if self.inputs.read_by_python(source, self.spark):
                     sources[source.name] = _kept(sources[source.name], kept)
-            lowered = kept.enter_context(lower_batch(self.plan, sources))
             accounts = [
                 Account(output, schemas[output.stream], began)
                 for output in sorted(self.plan.query.outputs, key=urgency)
             ]
-            young = lowered.young({one.output.name: one.judged_since for one in accounts})
+            # Tables take the rows of many runs: their columns are always the same.
+            since = {} if self.sink.is_table else {a.output.name: a.judged_since for a in accounts}
+            lowered = kept.enter_context(lower_batch(self.plan, sources, judged_since=since))
             for account in accounts:
                 output = account.output
                 self.on_output(output.name)
-                # Tables take the rows of many runs: their columns are always the same.
-                whole = self.sink.is_table or output.name in young
-                account = replace(account, replay=not whole)
+                account = replace(account, replay=not lowered.may_be_judged(output.name))
                 done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
                 if self.sink.format == CONSOLE:
                     self.on_rows(output.name, self.sink.shown(lowered[output.name], account))
             self.on_output("side outputs")
-            side = write_side(lowered.side, self.plan, self.folder)
+            side = write_side(lowered.left_out(), self.plan, self.folder)
         outputs = tuple(done[output.name] for output in self.plan.query.outputs)
         return SparkRun(outputs=outputs, seconds=0.0, side=side)
 
