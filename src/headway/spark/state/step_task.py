@@ -251,7 +251,9 @@ class VehicleRows:
         else:
             data = [blobs[segment.name] for segment in segments]
         steps = self.program.steps()
-        newest = max((pc.max(table.column(ARRIVED)).as_py() for table in tables.values()), default=0)
+        newest = max(
+            (pc.max(table.column(ARRIVED)).as_py() for table in tables.values()), default=0
+        )
         try:
             output = self._step(steps, tables, data, part, newest)
         except DataError as error:

@@ -67,7 +67,9 @@ class TaskReport:
             self.state = StateSegment(name, len(state.data), state.whole)
 
     def note_dropped(self, rows: Any) -> None:
-        counted = rows.select([KIND, "where"]).group_by([KIND, "where"]).aggregate([([], "count_all")])
+        counted = (
+            rows.select([KIND, "where"]).group_by([KIND, "where"]).aggregate([([], "count_all")])
+        )
         kinds, wheres, counts = (
             counted.column(name).to_pylist() for name in (KIND, "where", "count_all")
         )
