@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +15,32 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from tests.contract.recordings import Answer, Recording, Side, comparable
 
+from headway.engine.operators.operator_base import DropKind
 from headway.engine.result_tables import SIDE_SCHEMA
+from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.model.schema import DataType
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.lowering.frames import ARROW
-from headway.spark.lowering.side_rows import SIDE_EXIT, unpacked
+from headway.spark.lowering.regions import part_with
 from headway.spark.session.spark_failures import MOST_RESTARTS, may_restart
-from headway.spark.stream.lower_stream import finish_stream, lower_stream
+from headway.spark.sources.intake import StreamedTuples
+from headway.spark.storage.locations import Location
+from headway.spark.stream.direct_way import DirectWay
+from headway.spark.stream.lower_stream import Kind, outputs_by_kind
+from headway.spark.stream.micro_batches import GroupWork, MicroBatches, Way
+from headway.spark.stream.ways import PLAIN_JOBS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TIME = pa.timestamp("us", tz="UTC")
+Ways = Callable[["SparkSession", GroupWork], Way]
+
+
+def direct(session: SparkSession, work: GroupWork) -> Way:
+    return DirectWay(session, work)
 
 
 def table(recording: Recording, source: Source) -> Any:
@@ -70,16 +82,26 @@ def side_rows(table: Any) -> Side:
 
 
 def spark_stream(
-    spark: SparkSession, plan: Plan, recording: Recording, folder: Path, cut: random.Random
+    spark: SparkSession,
+    plan: Plan,
+    recording: Recording,
+    folder: Path,
+    cut: random.Random,
+    ways: Ways = direct,
 ) -> Answer:
-    return stream_and_side(spark, plan, recording, folder, cut)[0]
+    return stream_and_side(spark, plan, recording, folder, cut, ways)[0]
 
 
 def stream_and_side(
-    spark: SparkSession, plan: Plan, recording: Recording, folder: Path, cut: random.Random
+    spark: SparkSession,
+    plan: Plan,
+    recording: Recording,
+    folder: Path,
+    cut: random.Random,
+    ways: Ways = direct,
 ) -> tuple[Answer, Side]:
-    """Each source in up to three files, one of each a micro-batch; then the end."""
-    sources = {}
+    """Each source in up to three files, one of each a micro-batch; then the end. Outputs of a kind
+    are one query, all at the same time."""
     for source in plan.query.sources:
         whole = table(recording, source)
         place = folder / source.name
@@ -91,43 +113,86 @@ def stream_and_side(
             path = place / f"{number}.parquet"
             pa.parquet.write_table(whole.slice(start, end - start), path)
             os.utime(path, (1_600_000_000 + number,) * 2)  # Spark reads the oldest file first
-        sources[source.name] = (
-            spark.readStream.schema(spark.read.parquet(str(place)).schema)
-            .option("maxFilesPerTrigger", 1)
-            .parquet(str(place))
+    session = spark.newSession()
+    for key, value in PLAIN_JOBS.items():
+        session.conf.set(key, value)
+    answer: Answer = Counter()
+    side: Side = Counter()
+    listed: set[str] = set()
+    for kind, names in outputs_by_kind(plan, [one.name for one in plan.query.outputs]):
+        part = part_with(plan, names)
+        mine = set(graph_of(part.query).sources) | set(graph_of(part.query).operators)
+        work = GroupWork(
+            name=kind,
+            plan=part,
+            began=0,
+            output=Location.of(folder / "output"),
+            checkpoint=Location.of(folder / "checkpoint"),
+            sides={one.value: f"#{one.value}.parquet" for one in DropKind},
+            listed=frozenset(mine - listed),
         )
-    lowered = lower_stream(plan, sources)
-    batches: dict[int, tuple[Answer, Side]] = {}
-    checkpoint = str(folder / "checkpoint")
+        listed |= set() if kind is Kind.NATIVE else mine
+        found = streamed(session, work, folder, ways)
+        answer.update(found[0])
+        side.update(found[1])
+    return answer, side
 
-    def take(batch: DataFrame, number: int) -> None:
-        """A batch that is repeated after a restart takes its own place."""
-        side = side_rows(unpacked(batch).where("kind IS NOT NULL").toArrow())
-        batches[number] = _tagged(batch.toArrow(), list(lowered.schemas)), side
 
+def streamed(
+    session: SparkSession, work: GroupWork, folder: Path, ways: Ways
+) -> tuple[Answer, Side]:
     for restarts in range(MOST_RESTARTS + 1):  # on a busy machine Spark may give up on a worker
+        batches = MicroBatches(session, work, ways(session, work))
+        batches.take_up()
+        intake = StreamedTuples(
+            {
+                source.name: session.readStream.schema(
+                    session.read.parquet(str(folder / source.name)).schema
+                )
+                .option("maxFilesPerTrigger", 1)
+                .parquet(str(folder / source.name))
+                for source in work.plan.query.sources
+            }
+        )
         running = (
-            lowered.tagged.writeStream.foreachBatch(take)
-            .option("checkpointLocation", checkpoint)
+            intake.stream.writeStream.foreachBatch(
+                lambda batch, number: batches.run(batch, number, intake)
+            )
+            .option("checkpointLocation", str(folder / "checkpoint" / work.name))
             .trigger(availableNow=True)
             .start()
         )
         try:
             running.awaitTermination()
+            batches.finish()
             break
         except StreamingQueryException as failure:
             if not may_restart(str(failure), restarts):
                 raise
     answer: Answer = Counter()
+    for name, account in work.accounts.items():
+        columns = ["vehicle", *(field.name for field in account.schema.columns)]
+        for vehicle, *row in rows_in(folder / "output" / f"{name}.parquet", columns):
+            answer[vehicle, name, comparable(row)] += 1
     side: Side = Counter()
-    for tuples, aside in batches.values():
-        answer.update(tuples)
-        side.update(aside)
-    if lowered.stateful:
-        with finish_stream(plan, spark, checkpoint) as rest:
-            answer.update(collected(rest))
-            side.update(side_rows(rest.side.toArrow()))
+    for kind, place in work.sides.items():
+        names = ["vehicle", *SIDE_SCHEMA.names]
+        for vehicle, *row in rows_in(folder / "output" / place, names, f"{work.name}-*"):
+            side[vehicle, kind, *row] += 1
     return answer, side
+
+
+def rows_in(folder: Path, columns: list[str], pattern: str = "*") -> Iterator[tuple[Any, ...]]:
+    """Of the files that can be seen; times are microseconds."""
+    for path in sorted(folder.glob(f"{pattern}.parquet")):
+        if path.name.startswith("."):
+            continue
+        whole = pa.parquet.read_table(path).select(columns)
+        cells = [
+            column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+            for column in whole.columns
+        ]
+        yield from zip(*(column.to_pylist() for column in cells), strict=True)
 
 
 def collected(outputs: Mapping[str, DataFrame]) -> Answer:
@@ -145,16 +210,4 @@ def collected(outputs: Mapping[str, DataFrame]) -> Answer:
         ]
         for vehicle, *row, output in zip(*(c.to_pylist() for c in columns), strict=True):
             answer[vehicle, output, comparable(row)] += 1
-    return answer
-
-
-def _tagged(whole: Any, names: list[str]) -> Answer:
-    """The tuples of a micro-batch, without a job for each output."""
-    answer: Answer = Counter()
-    vehicles, places = (whole.column(name).to_pylist() for name in ("vehicle", "#exit"))
-    rows = [whole.column(f"#row{place}").to_pylist() for place in range(len(names))]
-    for number, (vehicle, place) in enumerate(zip(vehicles, places, strict=True)):
-        if place == SIDE_EXIT:
-            continue
-        answer[vehicle, names[place], comparable(rows[place][number].values())] += 1
     return answer

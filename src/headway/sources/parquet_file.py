@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,7 +47,7 @@ def read_parquet(path: Path, schema: Schema) -> Iterator[source_records.Record]:
     A column may be narrower than its field (an int for a double). Times may have any unit and zone
     (none: UTC), or be whole microseconds; none may be finer than a microsecond.
     """
-    file, fields = _opened(path, schema)
+    file, fields = open_parquet(path, schema)
     batches = _batches(path, file, [field.name for field in fields])
     return batch_records(path, batches, fields, len(schema.columns))
 
@@ -55,7 +55,7 @@ def read_parquet(path: Path, schema: Schema) -> Iterator[source_records.Record]:
 def read_parquet_columns(path: Path, schema: Schema) -> dict[str, Any]:
     """All columns of the file that a stream has, whole, as Arrow arrays of the fields' own types;
     times are whole microseconds. The same checks as in :func:`read_parquet`."""
-    file, fields = _opened(path, schema)
+    file, fields = open_parquet(path, schema)
     try:
         with file:
             table = file.read([field.name for field in fields])
@@ -67,9 +67,13 @@ def read_parquet_columns(path: Path, schema: Schema) -> dict[str, Any]:
     }
 
 
-def _opened(path: Path, schema: Schema) -> tuple[Any, list[Field]]:
+def open_parquet(
+    path: Path | str, schema: Schema, content: BinaryIO | None = None
+) -> tuple[Any, list[Field]]:
+    """The file of pyarrow, and the columns of it that a stream has; their types are checked.
+    ``content`` is read where ``path`` is only what messages call it."""
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(path if content is None else content)
     except (pa.ArrowException, OSError) as error:
         raise source_records.unreadable(path, error, NOT_PARQUET) from None
     there = {column.name: column.type for column in file.schema_arrow}

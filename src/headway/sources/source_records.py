@@ -169,7 +169,7 @@ def unknown_arrival(path: Path | str, number: int) -> DataError:
     )
 
 
-def unreadable(path: Path, error: Exception, what: str = "cannot be read") -> FileError:
+def unreadable(path: Path | str, error: Exception, what: str = "cannot be read") -> FileError:
     """A file that is not there, or not what its name says."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return FileError(f"{what}: {reason}", place=Place(str(path)))

@@ -4,22 +4,21 @@ The rule, the same in batch and in streaming: ``deadline`` is the sensing time p
 l_s. ``completed`` is when the row was computed and about to be written, by the clock of the machine
 that did it, rounded up. ``missed`` is ``completed > deadline``. ``replayed`` says that the deadline
 had passed before the run began: nobody could have kept it, so such rows do not count in miss ratios
-and latencies. A stream never ends, so its latencies are tallied in bounded memory.
+and latencies. Where a batch finds that all its rows are such, it stamps none of them. A stream
+never ends: :mod:`headway.spark.tallies` counts it in bounded memory.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headway.engine.result_tables import free_name
-from headway.engine.results import Latencies
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
 from headway.model.schema import TIMESTAMP_COLUMN, Schema
@@ -45,12 +44,19 @@ def added_names(schema: Schema) -> dict[str, str]:
 
 def measures(latency: Column, missed: Column) -> list[Column]:
     """Aggregates over an output's rows that :func:`measured_numbers` reads."""
+    return [*_counts(latency, missed), _percentiles(latency)]
+
+
+def _counts(latency: Column, missed: Column) -> list[Column]:
     return [
         F.count(F.lit(1)).alias("tuples"),
         F.count_if(missed).alias("misses"),
-        F.percentile_approx(latency, [0.5, 0.99], ACCURACY).alias("percentiles"),
         F.max(latency).alias("latency_max"),
     ]
+
+
+def _percentiles(latency: Column) -> Column:
+    return F.percentile_approx(latency, [0.5, 0.99], ACCURACY).alias("percentiles")
 
 
 def measured_numbers(measured: Mapping[str, Any]) -> dict[str, int]:
@@ -67,23 +73,31 @@ def measured_numbers(measured: Mapping[str, Any]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Account:
-    """Of one output in one run; ``began`` in microseconds."""
+    """Of one output in one run; ``began`` in microseconds. ``replay``: it is known that the
+    deadlines of all its rows had passed by then, so there is nothing to stamp or judge."""
 
     output: Output
     schema: Schema
     began: int
+    replay: bool = False
 
     @property
     def deadline(self) -> int:
         """Relative, in microseconds."""
         return (self.output.deadline or 0) // MICROSECOND
 
-    def stamped(self, data: DataFrame, completed: int | None = None) -> DataFrame:
-        """``data`` with the added columns. ``completed`` is given where one moment holds for all
-        rows; otherwise each row has the millisecond in which its task computed it."""
+    @property
+    def judged_since(self) -> int:
+        """Rows sensed at this moment or later had a deadline to keep when the run began."""
+        return self.began - self.deadline
+
+    def stamped(self, data: DataFrame) -> DataFrame:
+        """``data`` with the added columns; each row has the millisecond in which its task computed
+        it."""
+        if self.replay:
+            return data
         names = added_names(self.schema)
-        moment: Column = F.expr(_NOW) if completed is None else F.lit(completed)
-        done = data.withColumn(names["completed"], F.timestamp_micros(moment))
+        done = data.withColumn(names["completed"], F.timestamp_micros(F.expr(_NOW)))
         sensed = F.unix_micros(TIMESTAMP_COLUMN)
         finished = F.unix_micros(names["completed"])
         due = sensed + F.lit(self.deadline)
@@ -97,74 +111,50 @@ class Account:
         )
 
     def measures(self) -> list[Column]:
-        """Aggregates over stamped rows that :meth:`summary` reads."""
+        """Aggregates over stamped rows that :meth:`summary` reads, all in one pass."""
+        if self.replay:
+            return [F.count(F.lit(1)).alias("tuples")]
+        live, judged, latency = self._judged()
+        return [
+            *_counts(latency, judged),
+            _percentiles(latency),
+            F.count_if(~live).alias("replayed"),
+        ]
+
+    def measured(self, stamped: DataFrame) -> SparkOutput:
+        """What rows come to that are computed for it, once."""
+        (found,) = stamped.agg(*self.measures()).collect()
+        return self.summary(found.asDict())
+
+    def read_back(self, written: DataFrame) -> SparkOutput:
+        """What rows come to that were written, read from their columns: percentiles, which are
+        dear, are asked for only where a row was judged."""
+        if self.replay:
+            return self.summary({"tuples": written.count()})
+        live, judged, latency = self._judged()
+        counts = [*_counts(latency, judged), F.count_if(~live).alias("replayed")]
+        (found,) = written.agg(*counts).collect()
+        numbers: dict[str, Any] = {**found.asDict(), "percentiles": None}
+        if numbers["replayed"] < numbers["tuples"]:
+            (numbers["percentiles"],) = written.agg(_percentiles(latency)).collect()[0]
+        return self.summary(numbers)
+
+    def _judged(self) -> tuple[Column, Column, Column]:
+        """Whether a row counts, whether it was missed then, and its latency then."""
         names = added_names(self.schema)
-        replayed, latency = F.col(names["replayed"]), F.col(names["latency"])
-        live = measures(F.when(~replayed, latency), F.col(names["missed"]) & ~replayed)
-        return [*live, F.count_if(replayed).alias("replayed")]
+        live = ~F.col(names["replayed"])
+        return live, live & F.col(names["missed"]), F.when(live, F.col(names["latency"]))
 
     def summary(self, measured: Mapping[str, Any]) -> SparkOutput:
+        """Of what :meth:`measures` found."""
+        tuples = measured["tuples"]
+        nothing = {"misses": 0, "percentiles": None, "latency_max": None, "replayed": tuples}
+        found = {**nothing, **measured}
         return SparkOutput(
             output=self.output.name,
             deadline=self.output.deadline or 0,
             hard=self.output.criticality is Criticality.HARD,
             weight=self.output.weight,
-            replayed=measured["replayed"],
-            **measured_numbers(measured),
-        )
-
-
-BINS_PER_DOUBLING = 70
-"""bins 1 % wide: percentiles are right to that"""
-
-
-@dataclass
-class Tally:
-    """Counts and a histogram on a logarithmic scale of one output, since this process began."""
-
-    account: Account
-    tuples: int = 0
-    replayed: int = 0
-    misses: int = 0
-    worst: int = 0
-    newest: int = 0
-    """the newest timestamp written, in microseconds"""
-    _bins: dict[int, int] = field(default_factory=dict)
-
-    def add(self, sensed_us: Latencies, completed_us: int) -> None:
-        """Rows that were completed at one moment."""
-        latency = completed_us - sensed_us
-        live = sensed_us + self.account.deadline >= self.account.began
-        self.tuples += len(latency)
-        self.replayed += int((~live).sum())
-        latency = latency[live]
-        self.newest = max(self.newest, int(sensed_us.max(initial=0)))
-        if not len(latency):
-            return
-        self.misses += int((latency > self.account.deadline).sum())
-        self.worst = max(self.worst, int(latency.max()))
-        scaled = np.log2(np.maximum(latency, 1)) * BINS_PER_DOUBLING
-        for place, count in zip(*np.unique(np.ceil(scaled).astype(int), return_counts=True),
-                                strict=True):  # fmt: skip
-            self._bins[int(place)] = self._bins.get(int(place), 0) + int(count)
-
-    def percentile(self, share: float) -> int:
-        """In microseconds."""
-        wanted = share * sum(self._bins.values())
-        seen = 0
-        for place in sorted(self._bins):
-            seen += self._bins[place]
-            if seen >= wanted:
-                return min(self.worst, round(2 ** (place / BINS_PER_DOUBLING)))
-        return 0
-
-    def summary(self) -> SparkOutput:
-        return self.account.summary(
-            {
-                "tuples": self.tuples,
-                "replayed": self.replayed,
-                "misses": self.misses,
-                "percentiles": [self.percentile(0.5) * 1000, self.percentile(0.99) * 1000],
-                "latency_max": self.worst * 1000,
-            }
+            replayed=found["replayed"],
+            **measured_numbers(found),
         )

@@ -9,28 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.result_tables import SIDE_SCHEMA, free_name
-from headway.engine.run_folder import RunFolder, remove
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
-from headway.spark.lowering.engine_region import EXIT
-from headway.spark.lowering.side_rows import KIND, SIDE, SIDE_EXIT
+from headway.spark.lowering.side_rows import KIND
 from headway.spark.spark_results import SideCount
+from headway.spark.storage.file_stores import marked
+from headway.spark.storage.output_folder import OutputFolder
 
-END = "end"
-"""stands for a batch: what the end of the input gave"""
 EMPTY = SIDE_SCHEMA.append(pa.field(VEHICLE_COLUMN, pa.string())).empty_table()
 NOBODY = "none.parquet"
 ROWS_IN_FILE = 1 << 20
@@ -42,7 +37,7 @@ def side_name(kind: DropKind, plan: Plan) -> str:
     return f"{free_name(kind.value, taken)}.parquet"
 
 
-def write_side(side: DataFrame, plan: Plan, folder: RunFolder) -> tuple[SideCount, ...]:
+def write_side(side: DataFrame, plan: Plan, folder: OutputFolder) -> tuple[SideCount, ...]:
     """Of a batch, computed once; an empty one has a file without rows."""
     kept = side.persist()
     try:
@@ -53,9 +48,11 @@ def write_side(side: DataFrame, plan: Plan, folder: RunFolder) -> tuple[SideCoun
             count = sum(one.tuples for one in found if one.kind == kind)
             if count:
                 mine = kept.where(F.col(KIND) == kind.value).drop(KIND)
-                mine.coalesce(count // ROWS_IN_FILE + 1).write.parquet(str(part))
+                writer = mine.coalesce(count // ROWS_IN_FILE + 1).write
+                writer.mode("append").parquet(part.hadoop_path)
             else:
-                write_part(EMPTY, part, NOBODY)
+                name = marked(NOBODY, folder.mark)
+                folder.store.write_whole(part / name, parquet_bytes(EMPTY))
     finally:
         kept.unpersist()
     return in_order(found, plan)
@@ -67,6 +64,13 @@ def write_empty_side(plan: Plan, output: Path) -> None:
         write_part(EMPTY, output / side_name(kind, plan), NOBODY)
 
 
+def parquet_bytes(rows: Any) -> bytes:
+    """A small file."""
+    written = pa.BufferOutputStream()
+    pq.write_table(rows, written)
+    return bytes(written.getvalue())
+
+
 def in_order(counts: list[SideCount], plan: Plan) -> tuple[SideCount, ...]:
     """By kind, then as the query has its sources and operators."""
     names = [source.name for source in plan.query.sources]
@@ -76,52 +80,6 @@ def in_order(counts: list[SideCount], plan: Plan) -> tuple[SideCount, ...]:
     return tuple(
         sorted(counts, key=lambda one: (kinds.index(DropKind(one.kind)), places[one.where]))
     )
-
-
-@dataclass
-class StreamSide:
-    """Side outputs of one query of a stream, since this process began."""
-
-    plan: Plan
-    output: Path
-    group: str
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def write(self, tagged: Any, batch: str) -> None:
-        """What a tagged Arrow table lists."""
-        mine = tagged.filter(pc.equal(tagged.column(EXIT), SIDE_EXIT))
-        if not mine.num_rows:
-            self.remove(batch)
-            return
-        told = mine.column(SIDE).combine_chunks()
-        columns = [pc.struct_field(told, name) for name in (KIND, *SIDE_SCHEMA.names)]
-        kinds, *cells = columns
-        rows = pa.table(
-            [cell.cast(kind) for cell, kind in zip(cells, SIDE_SCHEMA.types, strict=True)],
-            schema=SIDE_SCHEMA,
-        ).append_column(VEHICLE_COLUMN, mine.column(VEHICLE_COLUMN).combine_chunks())
-        self.put(kinds, rows, batch)
-
-    def write_end(self, rows: Any) -> None:
-        """What the end of the input dropped, as ``side_rows.unpacked`` lists it."""
-        names = [*SIDE_SCHEMA.names, VEHICLE_COLUMN]
-        self.put(rows.column(KIND), rows.select(names).cast(EMPTY.schema), END)
-
-    def put(self, kinds: Any, rows: Any, batch: str) -> None:
-        """Replaces what the batch wrote before."""
-        name = f"{self.group}-{batch}.parquet"
-        for kind in DropKind:
-            folder = self.output / side_name(kind, self.plan)
-            mine = rows.filter(pc.equal(kinds, kind.value))
-            if not mine.num_rows:
-                (folder / name).unlink(missing_ok=True)
-                continue
-            self.counts.update((kind.value, where) for where in mine.column("where").to_pylist())
-            write_part(mine, folder, name)
-
-    def remove(self, batch: str) -> None:
-        for kind in DropKind:
-            remove(self.output / side_name(kind, self.plan) / f"{self.group}-{batch}.parquet")
 
 
 def write_part(rows: Any, folder: Path, name: str) -> None:

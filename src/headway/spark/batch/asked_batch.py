@@ -81,9 +81,7 @@ class AskedBatch:
         with self._meant():
             for output in self.plan.query.outputs:
                 account = Account(output, schemas[output.stream], self._began)
-                stamped = account.stamped(self._lowered[output.name])
-                (measured,) = stamped.agg(*account.measures()).collect()
-                outputs.append(account.summary(measured.asDict()))
+                outputs.append(account.measured(account.stamped(self._lowered[output.name])))
             counted = self._side.groupBy(KIND, "where").count().collect()
         side = [SideCount(row[KIND], row["where"], row["count"]) for row in counted]
         seconds = time.perf_counter() - self._clock

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from headway.engine.run_folder import RunFolder
 from headway.errors import FileError
 from headway.model.plan import Plan
 from headway.model.query import Criticality, Output
@@ -22,6 +21,7 @@ from headway.spark.side_files import write_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
 from headway.spark.sources.recorded_files import PARQUET, Inputs, find_files
 from headway.spark.spark_results import SparkOutput, SparkRun
+from headway.spark.storage.output_folder import OutputFolder
 
 OnOutput = Callable[[str], None]
 
@@ -34,7 +34,7 @@ class Batch:
     spark: SparkSession
     plan: Plan
     inputs: Inputs
-    folder: RunFolder
+    folder: OutputFolder
     sink: Sink = field(default_factory=Sink)
     on_output: OnOutput = lambda name: None
     on_rows: OnRows = lambda name, rows: None
@@ -44,7 +44,7 @@ class Batch:
 
     def run(self) -> SparkRun:
         clock = time.perf_counter()
-        quarantine = Quarantine(self.folder.part(FOLDER))
+        quarantine = Quarantine(self.folder.part(FOLDER), self.spark, self.folder.mark)
         run = self._without_damaged(quarantine)
         left_out = quarantine.entries()
         if not left_out:
@@ -85,9 +85,17 @@ class Batch:
                 if self.inputs.read_by_python(source):
                     sources[source.name] = _kept(sources[source.name], kept)
             lowered = kept.enter_context(lower_batch(self.plan, sources))
-            for output in sorted(self.plan.query.outputs, key=urgency):
+            accounts = [
+                Account(output, schemas[output.stream], began)
+                for output in sorted(self.plan.query.outputs, key=urgency)
+            ]
+            young = lowered.young({one.output.name: one.judged_since for one in accounts})
+            for account in accounts:
+                output = account.output
                 self.on_output(output.name)
-                account = Account(output, schemas[output.stream], began)
+                # Tables take the rows of many runs: their columns are always the same.
+                whole = self.sink.is_table or output.name in young
+                account = replace(account, replay=not whole)
                 done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
                 if self.sink.format == CONSOLE:
                     self.on_rows(output.name, self.sink.shown(lowered[output.name], account))

@@ -8,12 +8,12 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 
-from headway.engine.run_folder import RunFolder
 from headway.errors import InputError
 from headway.spark.accounting import Account
 from headway.spark.spark_results import SparkOutput
+from headway.spark.storage.output_folder import OutputFolder
 
 CONSOLE = "console"
 PARQUET_FORMAT = "parquet"
@@ -37,6 +37,11 @@ class Sink:
             options = {key: text.replace(f"{{{name}}}", value) for key, text in options.items()}
         return options
 
+    @property
+    def is_table(self) -> bool:
+        """Neither files of this run nor the terminal: something that is there already."""
+        return self.format not in FILES and self.format != CONSOLE
+
     def check(self, spark: SparkSession) -> None:
         """InputError for a format that this Spark does not know, before anything is computed."""
         if self.format == CONSOLE:
@@ -55,20 +60,29 @@ class Sink:
                 "(--conf spark.jars.packages=…)",
             ) from None
 
-    def write(self, data: DataFrame, account: Account, folder: RunFolder) -> SparkOutput:
+    def write(self, data: DataFrame, account: Account, folder: OutputFolder) -> SparkOutput:
         """Writes one output's rows with their deadlines. Files are complete under their names when
         the folder is; other formats are as exact as their Spark writers are."""
-        observed = Observation()
-        stamped = account.stamped(data).observe(observed, *account.measures())
-        name = account.output.name
-        writer = stamped.write.format(self.format).options(**self.options_for(output=name))
+        stamped, name = account.stamped(data), account.output.name
         if self.format == CONSOLE:
-            stamped.write.format("noop").mode("overwrite").save()
-        elif self.format in FILES:
-            writer.save(str(folder.part(f"{name}.{self.format}")))
+            return account.measured(stamped)
+        called = f"{name}.{self.format}"
+        part = folder.part(called).hadoop_path if self.format in FILES else None
+        if self.format == PARQUET_FORMAT:
+            # Counting on the way would cost as much as writing; the files tell at once.
+            self._writer(stamped, name).mode("append").save(part)
+            files = [one.spark_path for one in folder.written(called)]
+            return account.read_back(data.sparkSession.read.parquet(*files))
+        observed = Observation()
+        writer = self._writer(stamped.observe(observed, *account.measures()), name)
+        if part is not None:
+            writer.mode("append").save(part)
         else:
             writer.mode("append").save()
         return account.summary(observed.get)
+
+    def _writer(self, data: DataFrame, name: str) -> DataFrameWriter:
+        return data.write.format(self.format).options(**self.options_for(output=name))
 
     def shown(self, data: DataFrame, account: Account) -> list[dict[str, object]]:
         """The first rows, for the terminal."""

@@ -6,26 +6,28 @@ what needs the order of arrival, and what that depends on (:mod:`headway.spark.l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from functools import partial
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from headway.compiler.node_queries import on_one_node
 from headway.errors import DataError, Problem
 from headway.model.graph import Graph, graph_of
 from headway.model.operator_kinds import SPARK_BATCH
 from headway.model.plan import Plan
-from headway.model.schema import Schema
+from headway.model.schema import ARRIVAL_COLUMN, TIMESTAMP_COLUMN, Schema
 from headway.spark.capabilities import Mode, refuse_unsupported
+from headway.spark.lowering.any_rows import not_empty
 from headway.spark.lowering.drops import Drops, surely_on_time, with_marks
 from headway.spark.lowering.engine_region import exits, run_region
 from headway.spark.lowering.frames import StreamFrame
 from headway.spark.lowering.given_sources import as_source, misfits, order_of
 from headway.spark.lowering.native_operators import lower_operator
-from headway.spark.lowering.regions import Region, calls_python, part_giving, region_of
+from headway.spark.lowering.regions import Region, ancestors, calls_python, part_giving, region_of
 from headway.spark.lowering.side_rows import LISTED_TYPE
 
 
@@ -40,9 +42,30 @@ class Lowered(dict[str, DataFrame]):
         super().__init__()
         self.kept: list[DataFrame] = []
         self._side: Callable[[], DataFrame] | None = None
+        self._read: Mapping[str, Mapping[str, DataFrame]] = {}
 
     def list_side(self, side: Callable[[], DataFrame]) -> None:
         self._side = side
+
+    def list_read(self, read: Mapping[str, Mapping[str, DataFrame]]) -> None:
+        """For outputs whose tuples are no younger than what they are computed from: the sources."""
+        self._read = read
+
+    def young(self, since: Mapping[str, int]) -> set[str]:
+        """Which of these outputs may have tuples that were sensed at such a moment (microseconds
+        since the epoch) or later; asks the sources, in one job."""
+        asked: dict[str, DataFrame] = {}
+        for output, moment in since.items():
+            at = F.timestamp_micros(F.lit(moment))
+            for source, data in self._read.get(output, {}).items():
+                asked[f"{source} {moment}"] = data.where(F.col(TIMESTAMP_COLUMN) >= at)
+        there = not_empty(asked)
+        return {
+            output
+            for output, moment in since.items()
+            if output not in self._read
+            or any(f"{source} {moment}" in there for source in self._read[output])
+        }
 
     @property
     def side(self) -> DataFrame:
@@ -80,7 +103,9 @@ def lower_batch(
     """
     plan = on_one_node(plan)
     refuse_unsupported(plan, Mode.BATCH)
-    lowering = _Lowering(plan, given_sources(plan, sources), look_for_late)
+    held = given_sources(plan, sources)
+    delayed = {name for name in held if ARRIVAL_COLUMN in sources[name].columns}
+    lowering = _Lowering(plan, held, delayed, look_for_late)
     for source in plan.query.sources:
         lowering.drops.rejected(source, misfits(sources[source.name], source))
     return lowering.lowered()
@@ -100,7 +125,13 @@ def given_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, Dat
 class _Lowering:
     """Lowers each stream once."""
 
-    def __init__(self, plan: Plan, sources: Mapping[str, DataFrame], look_for_late: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        sources: Mapping[str, DataFrame],
+        delayed: Set[str],
+        look_for_late: bool,
+    ) -> None:
         self.plan = plan
         self.graph: Graph = graph_of(plan.query)
         self.schemas: dict[str, Schema] = dict(plan.schemas)
@@ -110,6 +141,7 @@ class _Lowering:
         self.marked = self._streams_with_marks()
         self.result = Lowered()
         self.drops = Drops(plan, self.result.keep)
+        self.delayed = delayed
         self.frames: dict[str, StreamFrame] = {}
         self.on_time: set[str] = set()
 
@@ -122,8 +154,9 @@ class _Lowering:
             self.frames |= exits(data, {name: self.schemas[name] for name in self.region.exits})
         native = [n for n in self.graph.sources if n not in self.frames and self._uses(n)]
         if self.look_for_late:
-            self.on_time = surely_on_time(
-                {n: (self.sources[n], self.graph.sources[n]) for n in native if n in self.marked}
+            asked = [name for name in native if name in self.marked]
+            self.on_time = set(asked) - self.delayed | surely_on_time(
+                {n: (self.sources[n], self.graph.sources[n]) for n in asked if n in self.delayed}
             )
         for name in native:
             self.frames[name] = self._source(name)
@@ -132,6 +165,7 @@ class _Lowering:
                 self.frames[name] = self._operator(name)
         for name, output in self.graph.outputs.items():
             self.result[name] = self.frames[output.stream].output()
+        self.result.list_read(self._read())
         session = next(iter(self.sources.values())).sparkSession
         self.result.list_side(
             lambda: self.drops.table(lambda: session.createDataFrame([], LISTED_TYPE))
@@ -158,6 +192,16 @@ class _Lowering:
                 self.drops.late(name, port, frame)
         frame = lower_operator(operator, SPARK_BATCH, inputs, self.schemas[name])
         return self._shared(name, frame) if self._costly(name) else frame
+
+    def _read(self) -> dict[str, dict[str, DataFrame]]:
+        """Native operators give tuples the age of the oldest they are made of; what runs in the
+        engine may give any."""
+        found = {}
+        for name, output in self.graph.outputs.items():
+            before = ancestors(self.graph, [output.stream])
+            if before.isdisjoint(self.region.exits):
+                found[name] = {one: data for one, data in self.sources.items() if one in before}
+        return found
 
     # ---------------------------------------------------------------- computed once
 

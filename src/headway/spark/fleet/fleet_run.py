@@ -14,7 +14,6 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 from headway.drive.driven_fleet import Vehicles
 from headway.engine.result_tables import free_name
 from headway.engine.results import COUNTS, OutputSummary
-from headway.engine.run_folder import RunFolder
 from headway.errors import FileError, Place
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
@@ -38,6 +37,8 @@ from headway.spark.session.spark_failures import translated
 from headway.spark.sources.checked_files import FOLDER, Quarantine, notes
 from headway.spark.sources.recorded_files import read_batch
 from headway.spark.spark_results import FleetRun, VehicleOutput
+from headway.spark.storage.locations import Location
+from headway.spark.storage.output_folder import OutputFolder
 
 TASKS_PER_SLOT = 4
 _TRACE = (
@@ -51,7 +52,7 @@ def run_fleet(
     spark: SparkSession,
     plan: Plan,
     recording: Path,
-    folder: RunFolder,
+    folder: OutputFolder,
     *,
     policy: str = "s-edf",
     charged: bool = True,
@@ -61,7 +62,7 @@ def run_fleet(
 ) -> FleetRun:
     """The recording's own vehicles, or with ``vehicles`` so many that drive variations of them."""
     clock = time.perf_counter()
-    quarantine = Quarantine(folder.part(FOLDER))
+    quarantine = Quarantine(folder.part(FOLDER), spark, folder.mark)
     twins = Twins.of(plan, policy, charged=charged, traced=traced)
     with translated():
         rows = (
@@ -80,7 +81,7 @@ def run_driven(
     spark: SparkSession,
     plan: Plan,
     fleet: Vehicles,
-    folder: RunFolder,
+    folder: OutputFolder,
     *,
     policy: str = "s-edf",
     charged: bool = True,
@@ -97,7 +98,7 @@ def run_driven(
 def _finish(
     rows: DataFrame,
     plan: Plan,
-    folder: RunFolder,
+    folder: OutputFolder,
     clock: float,
     *,
     traced: bool,
@@ -121,11 +122,11 @@ def _finish(
     )
 
 
-def _write_met(rows: DataFrame, plan: Plan, folder: RunFolder) -> tuple[int, int]:
+def _write_met(rows: DataFrame, plan: Plan, folder: OutputFolder) -> tuple[int, int]:
     """Who was on collision course with which vehicle; how many, and how many crashed."""
     taken = {output.name for output in plan.query.outputs}
     met = rows.where(F.col(KIND) == MET).select(VEHICLE_COLUMN, "`#met`.*")
-    met.write.parquet(str(folder.part(f"{free_name('meetings', taken)}.parquet")))
+    _written(met, folder.part(f"{free_name('meetings', taken)}.parquet"))
     total = met.agg(F.count(F.lit(1)), F.count_if("crash")).collect()[0]
     return int(total[0]), int(total[1])
 
@@ -175,7 +176,7 @@ def row_schema(plan: Plan) -> StructType:
 
 
 def _write(
-    rows: DataFrame, plan: Plan, folder: RunFolder, *, traced: bool
+    rows: DataFrame, plan: Plan, folder: OutputFolder, *, traced: bool
 ) -> tuple[tuple[OutputSummary, ...], tuple[VehicleOutput, ...], dict[str, int], int]:
     schemas = dict(plan.schemas)
     outputs, worst = [], []
@@ -184,7 +185,7 @@ def _write(
     taken = {output.name for output in plan.query.outputs}
     for place, output in enumerate(plan.query.outputs):
         data = output_rows(rows, place, output, schemas[output.stream])
-        data.write.parquet(str(folder.part(f"{output.name}.parquet")))
+        _written(data, folder.part(f"{output.name}.parquet"))
         names = added_names(schemas[output.stream])
         wanted = measures(F.col(names["latency"]), F.col(names["missed"]))
         total = data.agg(*wanted).collect()[0].asDict()
@@ -201,13 +202,17 @@ def _write(
             VehicleOutput(row[VEHICLE_COLUMN], output.name, **measured_numbers(row.asDict()))
             for row in data.groupBy(VEHICLE_COLUMN).agg(*wanted).collect()
         ]
-    counted.write.parquet(str(folder.part(f"{free_name('vehicles', taken)}.parquet")))
+    _written(counted, folder.part(f"{free_name('vehicles', taken)}.parquet"))
     if traced:
         trace = rows.where(F.col(KIND) == TRACED).select(VEHICLE_COLUMN, "`#trace`.*")
-        trace.write.parquet(str(folder.part(f"{free_name('trace', taken)}.parquet")))
+        _written(trace, folder.part(f"{free_name('trace', taken)}.parquet"))
     sums = counted.agg(*(F.sum(name).alias(name) for name in COUNTS)).collect()[0].asDict()
     counts = {name: int(sums[name] or 0) for name in COUNTS}
     return tuple(outputs), tuple(worst), counts, vehicles
+
+
+def _written(rows: DataFrame, at: Location) -> None:
+    rows.write.mode("append").parquet(at.hadoop_path)
 
 
 def output_rows(rows: DataFrame, place: int, output: Output, schema: Schema) -> DataFrame:

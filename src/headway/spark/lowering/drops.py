@@ -22,6 +22,7 @@ from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row
+from headway.spark.lowering.any_rows import not_empty
 from headway.spark.lowering.engine_region import EXIT
 from headway.spark.lowering.frames import ARRIVED, LATE, StreamFrame, to_plain
 from headway.spark.lowering.side_rows import LISTED_TYPE, SIDE, SIDE_EXIT, Listing, unpacked
@@ -55,14 +56,12 @@ def surely_on_time(sources: Mapping[str, tuple[DataFrame, Source]]) -> set[str]:
     clock; a tuple no older on arrival than the lateness is then on time. That spares most
     recordings the sorting that marks need.
     """
-    ages = F.col(ARRIVED) - F.unix_micros(TIMESTAMP_COLUMN)
-    found: DataFrame | None = None
-    for name, (data, source) in sources.items():
-        late = F.max(ages) > F.lit(source.lateness // MICROSECOND)
-        doubt = data.agg(F.coalesce((F.min(ages) < 0) | late, F.lit(False)).alias("doubt"))
-        doubt = doubt.select(F.lit(name).alias("source"), "doubt")
-        found = doubt if found is None else found.union(doubt)
-    return set() if found is None else {row.source for row in found.collect() if not row.doubt}
+    age = F.col(ARRIVED) - F.unix_micros(TIMESTAMP_COLUMN)
+    doubtful = {
+        name: data.where(~age.between(F.lit(0), F.lit(source.lateness // MICROSECOND)))
+        for name, (data, source) in sources.items()
+    }
+    return sources.keys() - not_empty(doubtful)
 
 
 # ------------------------------------------------------------
@@ -113,7 +112,8 @@ class Drops:
     def table(self, empty: Callable[[], DataFrame]) -> DataFrame:
         """All of them: kind, the columns of the vehicle engine's side files, vehicle. Looks first
         which sources have misfits at all: nearly always none has, and Python is not needed."""
-        for name in self._with_misfits():
+        there = not_empty({name: misfits for name, (_, misfits) in self._misfits.items()})
+        for name in sorted(there):
             source, misfits = self._misfits.pop(name)
             self._add(misfits, source.schema, DropKind.REJECTED, name)
         self._misfits.clear()
@@ -123,18 +123,6 @@ class Drops:
         for data in self._found[1:]:
             united = united.union(data)
         return unpacked(united)
-
-    def _with_misfits(self) -> list[str]:
-        named = [
-            misfits.select(F.lit(name).alias("source")).limit(1)
-            for name, (_, misfits) in self._misfits.items()
-        ]
-        if not named:
-            return []
-        united = named[0]
-        for data in named[1:]:
-            united = united.union(data)
-        return [row["source"] for row in united.collect()]
 
     def _add(
         self, data: DataFrame, schema: Schema, kind: DropKind, name: str, port: str | None = None

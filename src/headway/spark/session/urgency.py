@@ -63,6 +63,11 @@ def refuse_below_floor(plan: Plan) -> None:
 # hard batch would queue behind the soft tasks before it.
 
 
+def slots_of(spark: SparkSession) -> int:
+    """As many as there are now: executors come late, and go where allocation is dynamic."""
+    return spark.sparkContext.defaultParallelism
+
+
 POOL = "spark.scheduler.pool"
 _COPIED = (*MEANT, CHECKPOINTS, PARTITIONS)
 HARD, SOFT = "hard", "soft"

@@ -13,10 +13,10 @@ import pyspark.worker
 from pyspark.daemon import manager
 
 import headway.spark.sources.checked_files
-import headway.spark.stream.lower_stream
+import headway.spark.state.task_files
 from headway.spark.session.python_workers import step_back
 
-LOADED = (pyspark.worker, headway.spark.sources.checked_files, headway.spark.stream.lower_stream)
+LOADED = (pyspark.worker, headway.spark.sources.checked_files, headway.spark.state.task_files)
 
 if __name__ == "__main__":
     step_back()

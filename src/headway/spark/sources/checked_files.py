@@ -11,22 +11,24 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from headway.engine.ingest import Ingest
 from headway.engine.result_tables import SideRow, side_row, side_rows_table
-from headway.errors import InputError
+from headway.errors import FileError, InputError
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.model.schema import (
@@ -41,14 +43,16 @@ from headway.sources import source_records
 from headway.sources.parquet_file import ARROW_TYPES, NOT_PARQUET, read_parquet
 from headway.sources.recordings import read_file
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
+from headway.spark.session.python_workers import enter
 from headway.spark.side_files import write_part
+from headway.spark.storage.locations import Location
+from headway.spark.storage.task_files import TaskFiles
 
 # ---------------------------------------------------------------- quarantine
 # Each bad file has one JSON file in the folder, written by whichever task or process meets it
 # first. The input itself stays where it is, because a stream that is replayed must find it. A
 # stream also asks the folder first, so a file that was left out once stays out, however often its
-# micro-batch is repeated. On a cluster the folder must be one that all machines see, as the
-# checkpoint's.
+# micro-batch is repeated. A local folder on a cluster must be one that all machines see.
 
 FOLDER = "_quarantine"
 """beside the outputs; Spark and Headway overlook names with '_' when they read"""
@@ -67,39 +71,41 @@ class QuarantineEntry:
     """when, seconds since the epoch"""
 
 
-@dataclass(frozen=True)
 class Quarantine:
     """A folder of entries; it may be copied to tasks."""
 
-    folder: Path
+    def __init__(
+        self, folder: Path | Location, spark: SparkSession | None = None, mark: str = ""
+    ) -> None:
+        """A session is needed for URIs only; ``mark`` stands in the names of its files."""
+        self.files = TaskFiles(Location.of(folder), spark, mark)
 
     def add(self, entry: QuarantineEntry) -> None:
-        """Written under another name and renamed: readers never see a half of it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(entry.source, entry.input)
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
         stamped = QuarantineEntry(**{**asdict(entry), "at": entry.at or round(time.time(), 3)})
-        part.write_text(json.dumps(asdict(stamped), indent=2) + "\n", encoding="utf-8")
-        part.replace(path)
+        text = json.dumps(asdict(stamped), indent=2) + "\n"
+        self.files.put(_name(entry.source, entry.input, ".json"), text.encode())
 
     def holds(self, source: str, name: str) -> bool:
-        return self._path(source, name).exists()
+        return self.files.holds(_name(source, name, ".json"))
 
     def release(self, source: str, name: str) -> None:
         """The input has been mended."""
-        self._path(source, name).unlink(missing_ok=True)
+        self.files.remove(_name(source, name, ".json"))
 
     def entries(self) -> list[QuarantineEntry]:
         """By source and input; what cannot be read as an entry is not one."""
         found = []
-        for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []:
-            with contextlib.suppress(OSError, ValueError, TypeError):
-                found.append(QuarantineEntry(**json.loads(path.read_text(encoding="utf-8"))))
+        for name in self.files.names():
+            if name.endswith(".json"):
+                with contextlib.suppress(FileError, ValueError, TypeError):
+                    found.append(QuarantineEntry(**json.loads(self.files.read(name))))
         return sorted(found, key=lambda entry: (entry.source, entry.input))
 
-    def _path(self, source: str, name: str) -> Path:
-        digest = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:12]
-        return self.folder / f"{source}-{digest}.json"
+
+def _name(source: str, name: str, suffix: str) -> str:
+    """Of the file about an input."""
+    told = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:12]
+    return f"{source}-{told}{suffix}"
 
 
 def entry_of(source: str, name: str, error: InputError) -> QuarantineEntry:
@@ -136,8 +142,9 @@ class Rejected:
     folder: Path
     _counted: dict[str, int] = field(default_factory=dict, compare=False)
 
-    def sorted_out(self, source: Source, path: Path, tables: Iterator[Any]) -> Iterator[Any]:
-        """The tuples that fit; the others are written when all have been seen."""
+    def sorted_out(self, source: Source, name: str, tables: Iterator[Any]) -> Iterator[Any]:
+        """The tuples of the file called ``name`` that fit; the others are written when all have
+        been seen."""
         ingest = Ingest(source)
         rows: list[SideRow] = []
         owners: list[str | None] = []
@@ -161,7 +168,7 @@ class Rejected:
         if rows:
             owner = pa.array([name or "" for name in owners], pa.string())
             listed = side_rows_table(rows).append_column(VEHICLE_COLUMN, owner)
-            write_part(listed, self.folder, self._name(source.name, path))
+            write_part(listed, self.folder, self._name(source.name, name))
 
     def counts(self) -> dict[str, int]:
         """How many tuples are listed by now, by source."""
@@ -175,8 +182,8 @@ class Rejected:
             found[source] = found.get(source, 0) + self._counted[path.name]
         return found
 
-    def _name(self, source: str, path: Path) -> str:
-        return f"{source}-{hashlib.sha256(str(path).encode()).hexdigest()[:12]}.parquet"
+    def _name(self, source: str, name: str) -> str:
+        return f"{source}-{hashlib.sha256(name.encode()).hexdigest()[:12]}.parquet"
 
 
 def misfits(table: Any, schema: Schema) -> Any:
@@ -222,7 +229,7 @@ def text_schema(schema: Schema) -> StructType:
 
 @dataclass(frozen=True)
 class CheckedFiles:
-    """For ``mapInArrow``: rows with a column ``path`` -> the tuples of the files that are sound."""
+    """Files read in tasks by Python: the tuples of those that are sound."""
 
     source: Source
     quarantine: Quarantine | None
@@ -232,39 +239,76 @@ class CheckedFiles:
     remember: bool = True
     """whether a file that was left out before stays out: streams do"""
 
-    def reader(self) -> Callable[[Batches], Batches]:
-        def read(batches: Batches) -> Batches:
+    def read(self, spark: SparkSession, files: Sequence[Location], tasks: int) -> DataFrame:
+        """The tuples of these files; a task reads a whole file, ``tasks`` are at work at most.
+        Local ones are read where they lie, piece by piece; of others Spark brings the content."""
+        paths, search = [file.text for file in files], tuple(sys.path)
+
+        def read_paths(batches: Batches) -> Batches:
+            enter(search)
             for batch in batches:
-                for path in batch.column("path").to_pylist():
-                    yield from self.tables(local_path(path))
+                for place in batch.column("id").to_pylist():
+                    yield from self.tables(Path(paths[place]))
 
-        return read
+        def read_contents(batches: Batches) -> Batches:
+            enter(search)
+            for batch in batches:
+                for path, content in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+                    yield from self._content(Location.of(path), content)
 
-    def tables(self, path: Path) -> Batches:
-        name, source, quarantine = str(path), self.source.name, self.quarantine
+        schema = text_schema(self.source.schema)
+        if all(file.is_local for file in files):
+            count = max(1, min(tasks, len(files)))
+            return spark.range(0, len(files), 1, count).mapInArrow(read_paths, schema)
+        contents = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        found = contents.load([file.spark_path for file in files]).select("path", "content")
+        return found.mapInArrow(read_contents, schema)
+
+    def _content(self, file: Location, content: bytes) -> Batches:
+        """By a file of the task's own, because the readers of the vehicle engine want one."""
+        with TemporaryDirectory(prefix="headway-") as folder:
+            copy = Path(folder) / file.name
+            copy.write_bytes(content)
+            yield from self.tables(copy, file.text)
+
+    def tables(self, path: Path, name: str | None = None) -> Batches:
+        """The tuples of a file that messages call ``name``; none if it goes to quarantine."""
+        name = name or str(path)
+        source, quarantine = self.source.name, self.quarantine
         if quarantine is None:
-            return self._fitting(path, self._read(path))
+            return self._fitting(name, self._read(path, name))
         if self.remember and quarantine.holds(source, name):
             return iter(())
         try:
-            tables = self._checked(path)
+            tables = self._checked(path, name)
         except InputError as error:
             quarantine.add(entry_of(source, name, error))
             return iter(())
         if not self.remember:
             quarantine.release(source, name)
-        return self._fitting(path, tables)
+        return self._fitting(name, tables)
 
-    def _fitting(self, path: Path, tables: Batches) -> Batches:
+    def held(self, names: Iterable[str]) -> set[str]:
+        """Those that were left out before and stay out."""
+        if self.quarantine is None or not self.remember:
+            return set()
+        return {name for name in names if self.quarantine.holds(self.source.name, name)}
+
+    def leave_out(self, entry: QuarantineEntry) -> None:
+        assert self.quarantine is not None
+        self.quarantine.add(entry)
+
+    def _fitting(self, name: str, tables: Batches) -> Batches:
         return tables if self.rejected is None else self.rejected.sorted_out(
-            self.source, path, tables
+            self.source, name, tables
         )  # fmt: skip
 
-    def _read(self, path: Path) -> Batches:
+    def _read(self, path: Path, name: str) -> Batches:
         read = parquet_tables if path.suffix == PARQUET else text_tables
-        return read(path, self.source.schema)
+        with _called(path, name):
+            yield from read(path, self.source.schema)
 
-    def _checked(self, path: Path) -> Batches:
+    def _checked(self, path: Path, name: str) -> Batches:
         """Nothing of a file may go on before all of it is known to be sound: a small one waits in
         memory, a large one is read twice."""
         try:
@@ -272,31 +316,24 @@ class CheckedFiles:
         except OSError as error:
             raise source_records.unreadable(path, error) from None
         if small:
-            return iter(list(self._read(path)))
-        for _ in self._read(path):
+            return iter(list(self._read(path, name)))
+        for _ in self._read(path, name):
             pass
-        return self._read(path)
+        return self._read(path, name)
 
 
-def local_path(path: str) -> Path:
-    return Path(path.removeprefix("file://").removeprefix("file:"))
-
-
-def sound_parquet(
-    paths: list[Path], source: str, schema: Schema, quarantine: Quarantine
-) -> list[Path]:
-    """Those whose footers say that they are complete and have the columns; the rest is
-    quarantined. Reads footers only."""
-    sound = []
-    for path in paths:
-        try:
-            read_parquet(path, schema)
-        except InputError as error:
-            quarantine.add(entry_of(source, str(path), error))
-        else:
-            quarantine.release(source, str(path))
-            sound.append(path)
-    return sound
+@contextlib.contextmanager
+def _called(path: Path, name: str) -> Iterator[None]:
+    """Errors about ``path`` are about the file called ``name``, of which it is a copy."""
+    try:
+        yield
+    except InputError as error:
+        if str(path) == name:
+            raise
+        raise type(error)(
+            replace(one, place=replace(one.place, file=name)) if one.place else one
+            for one in error.problems
+        ) from None
 
 
 def text_tables(path: Path, schema: Schema) -> Batches:

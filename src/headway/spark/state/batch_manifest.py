@@ -1,9 +1,10 @@
-"""The record of a micro-batch that is done: what it wrote, and the state it left.
+"""The record of a step of a stream that is done: what it wrote, and the state it left.
 
-A batch is done when its record is there, and not before: until then nothing of it can be seen, and
-afterwards nothing of it is computed again. A record stands in ``CHECKPOINT/_states/GROUP/N.json``
-and is written in one step; ``end.json`` is that of the end of the input. The files of a state stand
-beside it. Records and states before the last two are removed.
+A step is a micro-batch of Spark, or a piece of one. It is done when its record is there, and not
+before: until then nothing of it can be seen, and afterwards nothing of it is computed again. A
+record stands in ``CHECKPOINT/_states/GROUP/N.json`` and is written in one go; ``end.json`` is that
+of the end of the input. The files of a state stand beside it. Records and states before the last
+two are removed.
 """
 
 from __future__ import annotations
@@ -59,9 +60,16 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """``files`` are this batch's; tallies and counts are sums over the run."""
+    """``files`` are this step's; tallies and counts are sums over the run."""
 
+    step: int
+    """steps are numbered from 0"""
     batch: int
+    """of Spark"""
+    mark: int = 1
+    """how much of the batch is done"""
+    last: bool = True
+    """all of it is"""
     fingerprint: str = ""
     """which program's state it is; empty: there is none"""
     states: tuple[tuple[StateSegment, ...], ...] = ()
@@ -83,7 +91,10 @@ class BatchRecord:
 
     def to_text(self) -> str:
         body = {
+            "step": self.step,
             "batch": self.batch,
+            "mark": self.mark,
+            "last": self.last,
             "fingerprint": self.fingerprint,
             "states": [[[s.name, s.size, s.whole] for s in part] for part in self.states],
             "loads": [[load.vehicles, load.held] for load in self.loads],
@@ -109,22 +120,25 @@ def record_from(text: str, at: Location) -> BatchRecord:
         body = data["record"]
         whole = _checksum(json.dumps(body, separators=(",", ":"))) == data["check"]
     except (ValueError, KeyError, TypeError):
-        raise _damaged(at) from None
+        raise damaged_record(at) from None
     if version != VERSION:
         raise FileError("the record of a batch that another version of Headway wrote",
                         place=Place(at.text), got=f"version {version}",
                         want=f"version {VERSION}")  # fmt: skip
     if not whole:
-        raise _damaged(at)
+        raise damaged_record(at)
     try:
         return _record(body)
     except (ValueError, KeyError, TypeError):
-        raise _damaged(at) from None
+        raise damaged_record(at) from None
 
 
 def _record(body: Mapping[str, Any]) -> BatchRecord:
     return BatchRecord(
+        step=int(body["step"]),
         batch=int(body["batch"]),
+        mark=int(body["mark"]),
+        last=bool(body["last"]),
         fingerprint=str(body["fingerprint"]),
         states=tuple(
             tuple(StateSegment(str(name), int(size), bool(whole)) for name, size, whole in part)
@@ -142,7 +156,7 @@ def _record(body: Mapping[str, Any]) -> BatchRecord:
     )
 
 
-def _damaged(at: Location) -> FileError:
+def damaged_record(at: Location) -> FileError:
     return FileError(
         "the record of a micro-batch is damaged",
         place=Place(at.text),
@@ -157,34 +171,20 @@ class BatchRecords:
     folder: Location
     store: FileStore
 
-    def read(self, number: int) -> BatchRecord | None:
-        """None: the batch is not done."""
-        return self._read(f"{number}{_RECORD}", number)
+    def read(self, step: int) -> BatchRecord | None:
+        """None: the step is not done."""
+        return self._read(f"{step}{_RECORD}", step)
 
     def end(self) -> BatchRecord | None:
-        """What the end of the input gave; ``batch`` is the last one before it."""
+        """What the end of the input gave; its step is the one after the last."""
         return self._read(f"{END}{_RECORD}", None)
 
     def newest(self) -> BatchRecord | None:
         numbers = self._numbers([entry.name for entry in self.store.entries(self.folder)])
         return self.read(max(numbers)) if numbers else None
 
-    def before(self, number: int) -> BatchRecord | None:
-        """What the batch goes on from; None: from the beginning. FileError if it is gone."""
-        if number == 0:
-            return None
-        found = self.read(number - 1)
-        if found is None:
-            raise FileError(
-                "the record of a micro-batch is gone",
-                place=Place((self.folder / f"{number - 1}{_RECORD}").text),
-                want="put it back from a copy, or start afresh with a new --checkpoint and a new "
-                "--output",
-            )
-        return found
-
     def commit(self, record: BatchRecord) -> None:
-        self._write(f"{record.batch}{_RECORD}", record)
+        self._write(f"{record.step}{_RECORD}", record)
 
     def commit_end(self, record: BatchRecord) -> None:
         self._write(f"{END}{_RECORD}", record)
@@ -195,24 +195,25 @@ class BatchRecords:
     def sweep(self, record: BatchRecord, before: BatchRecord | None) -> None:
         """Removes all that the last two records do not name: older ones, their states, and what
         attempts left behind whose names never came back."""
-        kept = {f"{record.batch - back}{_RECORD}" for back in range(KEPT)} | {f"{END}{_RECORD}"}
+        kept = {f"{record.step - back}{_RECORD}" for back in range(KEPT)} | {f"{END}{_RECORD}"}
         for one in (record, before):
-            kept |= {s.name for part in one.states for s in part} if one is not None else set()
+            if one is not None:
+                kept |= {s.name.partition("/")[0] for part in one.states for s in part}
         for entry in self.store.entries(self.folder):
             if entry.name not in kept:
                 self.store.remove(self.folder / entry.name)
 
-    def _read(self, name: str, number: int | None) -> BatchRecord | None:
+    def _read(self, name: str, step: int | None) -> BatchRecord | None:
         at = self.folder / name
         try:
             text = self.store.read_text(at)
         except NotThere:
             return None
         except FileError:
-            raise _damaged(at) from None
+            raise damaged_record(at) from None
         found = record_from(text, at)
-        if number is not None and found.batch != number:
-            raise _damaged(at)
+        if step is not None and found.step != step:
+            raise damaged_record(at)
         return found
 
     def _write(self, name: str, record: BatchRecord) -> None:

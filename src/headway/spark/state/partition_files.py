@@ -1,9 +1,9 @@
 """The state of a stream's partitions as files: which a task reads, and which it writes.
 
-Vehicles are dealt out by the hash of their names. A partition's state is one whole segment and, over
-it, segments of the vehicles that later batches changed; when these outweigh it, or most vehicles
-changed, the task writes a whole one. Segments bear names of their attempt, so nobody ever writes
-into one that a record names.
+Vehicles are dealt out by the hash of their names. A partition's state is one whole segment and,
+over it, segments of the vehicles that later batches changed; when these outweigh it, or most
+vehicles changed, the task writes a whole one. Segments bear names of their attempt, so nobody ever
+writes into one that a record names.
 
 When the number of partitions changes, a task reads the partitions its vehicles may have been in and
 takes its own out of them.

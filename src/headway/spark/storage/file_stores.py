@@ -64,6 +64,9 @@ class FileStore(Protocol):
     def read_bytes(self, at: Location) -> bytes:
         """NotThere if it is not."""
 
+    def read_end(self, at: Location, size: int) -> bytes:
+        """The last ``size`` bytes of a file that has at least so many."""
+
     def read_text(self, at: Location) -> str:
         """NotThere if it is not; FileError if it is not UTF-8."""
 
@@ -111,6 +114,12 @@ def is_part_of(name: str, *names: str) -> bool:
 _PART_NAME = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}{re.escape(PART)}", re.DOTALL)
 
 
+def marked(name: str, mark: str) -> str:
+    """The name of a file with a mark before its suffix."""
+    stem, dot, suffix = name.rpartition(".")
+    return f"{stem}-{mark}{dot}{suffix}" if mark else name
+
+
 def text_of(content: bytes, at: Location) -> str:
     """FileError if it is not UTF-8."""
     try:
@@ -139,6 +148,11 @@ class LocalStore:
     def read_bytes(self, at: Location) -> bytes:
         with _told(at):
             return at.path.read_bytes()
+
+    def read_end(self, at: Location, size: int) -> bytes:
+        with _told(at), at.path.open("rb") as file:
+            file.seek(-size, os.SEEK_END)
+            return file.read()
 
     def read_text(self, at: Location) -> str:
         return text_of(self.read_bytes(at), at)

@@ -128,6 +128,16 @@ class HadoopStore:
             finally:
                 stream.close()
 
+    def read_end(self, at: Location, size: int) -> bytes:
+        with _told(at, self._java):
+            length = self._files.getFileStatus(self._path(at)).getLen()
+            stream = self._files.open(self._path(at))
+            try:
+                stream.seek(length - size)
+                return bytes(stream.readAllBytes())
+            finally:
+                stream.close()
+
     def read_text(self, at: Location) -> str:
         return text_of(self.read_bytes(at), at)
 

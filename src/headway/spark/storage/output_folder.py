@@ -15,6 +15,7 @@ run that was killed has left. What is complete gets visible in one of two ways:
 from __future__ import annotations
 
 import json
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -51,6 +52,8 @@ class OutputFolder:
         self.folder = folder
         self.store = store or LocalStore()
         self._by_name = self.store.renames_whole
+        self.mark = "" if self._by_name else uuid.uuid4().hex[:8]
+        """for names of files that an earlier run may have given too: see ``marked``"""
         self._journal: list[object] = []
         self._names: list[str] = []
         self._texts: dict[str, str] = {}
@@ -64,7 +67,8 @@ class OutputFolder:
 
     def part(self, name: str) -> Location:
         """Where something is to be written until all is complete: by Spark's writers, in the mode
-        ``append``. FileError where something lies in its way that Headway did not write."""
+        ``append``, or as files with names that have the ``mark``. FileError where something lies in
+        its way that Headway did not write."""
         found, at = self._found, self._written(name)
         if name not in self._names:
             if self._by_name and at.name in found.names and name not in found.killed.parts:
@@ -76,6 +80,12 @@ class OutputFolder:
         if name not in self._names:
             self._names.append(name)
         return at
+
+    def written(self, name: str) -> list[Location]:
+        """What readers of this run's data take: the folder, or its files where older ones may lie
+        beside them."""
+        at = self._written(name)
+        return [at] if self._by_name else [at / file for file in self._new_files(name)]
 
     def drop(self, name: str) -> None:
         """A part that is not to be there after all."""

@@ -1,10 +1,11 @@
-"""A plan over streaming DataFrames: what Spark computes before the tasks of a micro-batch take over.
+"""A plan over the DataFrames of a micro-batch: what Spark computes before the tasks take over.
 
 The outputs of a group are of one kind. ``NATIVE``: only filters, maps and unions before them, in
 SQL; Spark computes them. ``FUNCTIONS``: the same with functions of the user, which the engine runs
-in the tasks, tuple by tuple, because they may fail. ``STATE``: all else; the engines of the vehicles
-go on in the tasks from the state of the batch before (:mod:`headway.spark.state.step_task`), and
-Spark brings the tuples of a partition's vehicles together.
+in the tasks, tuple by tuple, because they may fail. ``STATE``: all else; the engines of the
+vehicles go on in the tasks from the state of the batch before
+(:mod:`headway.spark.state.step_task`), and Spark brings the tuples of a partition's vehicles
+together.
 
 A stream cuts its sources into micro-batches wherever it likes, so one source may be ahead of
 another. A tuple is run only when nothing that arrived before it can still come; each source must
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headway.compiler.node_queries import on_one_node
@@ -103,9 +104,7 @@ def _tuples(plan: Plan, given: Mapping[str, DataFrame]) -> DataFrame:
     return tagged_sources([(schemas[one.name], given[one.name]) for one in plan.query.sources])
 
 
-def _native(
-    plan: Plan, given: Mapping[str, DataFrame], leaving: Mapping[str, Schema]
-) -> DataFrame:
+def _native(plan: Plan, given: Mapping[str, DataFrame], leaving: Mapping[str, Schema]) -> DataFrame:
     names = list(leaving)
     if len(names) == 1:
         return _frames(plan, given)[names[0]].output()
@@ -159,19 +158,32 @@ BEATS = 1
 """a second"""
 
 
+def vehicle_place(partitions: int) -> Column:
+    """The partition of a vehicle."""
+    return F.pmod(F.xxhash64(VEHICLE_COLUMN), F.lit(partitions)).cast("int")
+
+
 def by_vehicle(data: DataFrame, partitions: int) -> DataFrame:
-    """The tuples of a vehicle in one partition, always the same; those of nobody in the first."""
-    place = F.pmod(F.xxhash64(VEHICLE_COLUMN), F.lit(partitions)).cast("int")
-    return data.withColumn(PART, place).repartitionById(partitions, F.col(PART)).drop(PART)
+    """The tuples of a vehicle in one partition, always the same one."""
+    dealt = data.withColumn(PART, vehicle_place(partitions))
+    return dealt.repartitionById(partitions, F.col(PART)).drop(PART)
 
 
-def with_heartbeat(data: DataFrame) -> DataFrame:
-    """The same and tuples of nobody, by the clock: time goes on where nothing comes."""
-    beats = data.sparkSession.readStream.format("rate").option("rowsPerSecond", BEATS)
-    nothing = [
-        F.lit(None).cast(field.dataType).alias(field.name) for field in data.schema.fields
-    ]
-    return data.union(beats.option("numPartitions", 1).load().select(*nothing))
+_BEAT = "#beat"
+
+
+def with_heartbeat(stream: DataFrame) -> DataFrame:
+    """The same and rows by the clock: a batch comes every second, also where no tuple does."""
+    beats = stream.sparkSession.readStream.format("rate").option("rowsPerSecond", BEATS)
+    nothing = [F.lit(None).cast(field.dataType).alias(field.name) for field in stream.schema.fields]
+    beating = beats.option("numPartitions", 1).load().select(*nothing, F.lit(True).alias(_BEAT))
+    return stream.withColumn(_BEAT, F.lit(False)).union(beating)
+
+
+def without_heartbeat(batch: DataFrame) -> DataFrame:
+    if _BEAT not in batch.columns:
+        return batch
+    return batch.where(~F.col(_BEAT)).drop(_BEAT)
 
 
 def outputs_by_kind(plan: Plan, outputs: list[str]) -> Iterator[tuple[Kind, list[str]]]:

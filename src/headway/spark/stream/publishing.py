@@ -7,23 +7,20 @@ already is left alone.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from headway.errors import FileError, Place
-from headway.spark.state.batch_manifest import WrittenFile
+from headway.spark.state.batch_manifest import BatchRecord, WrittenFile
 from headway.spark.state.task_files import PART
 from headway.spark.storage.file_stores import FileStore, NotThere
 from headway.spark.storage.locations import Location
 
 _AT_ONCE = 16
-_BATCH = "batch-"
-
-
-def batch_name(number: int) -> str:
-    return f"{_BATCH}{number:010d}"
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,7 @@ class RenamedFiles:
     def sweep(self, group: str, outputs: Iterable[str], sides: Iterable[str]) -> None:
         """Removes what attempts of the group left behind; none of them may be running."""
         for folders, prefix in ((outputs, ""), (sides, f"{group}-")):
-            left = re.compile(
-                rf"\.{re.escape(prefix)}({_BATCH}\d+|end)-\d+\.[^/]*{re.escape(PART)}"
-            )
+            left = re.compile(rf"\.{re.escape(prefix)}(batch-\d+|end)\b[^/]*{re.escape(PART)}")
             for folder in folders:
                 at = self.output / folder
                 for entry in self.store.entries(at):
@@ -65,6 +60,77 @@ class RenamedFiles:
                     want="put it back from a copy, or start afresh with a new --checkpoint and a "
                     "new --output",
                 ) from None
+
+
+@dataclass(frozen=True)
+class LoggedFiles:
+    """For file systems that cannot rename in one step: files have their names from the beginning,
+    and which of them count is said by a log in the form of Spark's own file sink, so every reader
+    of Spark sees whole steps only. A step is the file ``_spark_metadata/N``; every tenth is
+    ``N.compact`` and says all before it again."""
+
+    output: Location
+    store: FileStore
+
+    def publish(self, folder: str, record: BatchRecord) -> None:
+        """The files of one output."""
+        mine = [one for one in record.files if one.final.startswith(f"{folder}/")]
+        lines = [self._line(one) for one in mine]
+        name = str(record.step)
+        if _is_compact(record.step):
+            lines = [*self._before(folder, record.step), *lines]
+            name = f"{name}.compact"
+        at = self.output / folder / SPARK_LOG / name
+        self.store.write_whole(at, "\n".join(["v1", *lines]))
+
+    def withdraw(self, folder: str, record: BatchRecord) -> None:
+        for name in (str(record.step), f"{record.step}.compact"):
+            self.store.remove(self.output / folder / SPARK_LOG / name)
+
+    def sweep(self, folder: str, record: BatchRecord | None) -> None:
+        """Folders of tries that never became a step."""
+        files = () if record is None else record.files
+        kept = {one.hidden.split("/")[1] for one in files if one.hidden.startswith(f"{folder}/")}
+        for entry in self.store.entries(self.output / folder):
+            found = re.fullmatch(r"batch-(\d+)\.[0-9a-f]+", entry.name)
+            if found is None or entry.name in kept:
+                continue
+            if record is None or int(found[1]) >= record.step:
+                self.store.remove(self.output / folder / entry.name)
+
+    def _before(self, folder: str, step: int) -> list[str]:
+        """What the log says of the steps before this one."""
+        lines: list[str] = []
+        first = max(0, step - COMPACT_EACH)
+        for number in range(first, step):
+            name = f"{number}.compact" if _is_compact(number) else str(number)
+            text = self.store.read_text(self.output / folder / SPARK_LOG / name)
+            lines += [line for line in text.splitlines()[1:] if line]
+        return lines
+
+    def _line(self, one: WrittenFile) -> str:
+        at = self.output / one.final
+        status = self.store.status(at)
+        return json.dumps(
+            {
+                "path": quote(at.hadoop_path, safe="/:@=+,~"),
+                "size": one.size,
+                "isDir": False,
+                "modificationTime": 0 if status is None else status.modified,
+                "blockReplication": 1,
+                "blockSize": 128 << 20,
+                "action": "add",
+            },
+            separators=(",", ":"),
+        )
+
+
+SPARK_LOG = "_spark_metadata"
+COMPACT_EACH = 10
+
+
+def _is_compact(step: int) -> bool:
+    return (step + 1) % COMPACT_EACH == 0
 
 
 def _all(call: Callable[[WrittenFile], None], files: Collection[WrittenFile]) -> None:

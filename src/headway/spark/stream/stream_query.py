@@ -3,14 +3,15 @@
 Hard outputs form one group. Soft outputs that share an operator form one, so that what they share
 is computed once; those that share nothing are queries of their own, which the gate can put in
 order. An operator that hard and soft outputs share is computed in both classes: a soft batch that
-is late must not keep a hard one waiting.
+is late must not keep a hard one waiting. Within a group, outputs that keep a state, outputs with
+functions of the user and outputs of SQL alone are queries of their own: a filter must not wait for
+a window.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,15 +22,26 @@ from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
-from headway.spark.accounting import Account, Tally, now
+from headway.spark.accounting import now
+from headway.spark.batch.batch_sinks import OnRows, Sink
 from headway.spark.lowering.regions import ancestors, part_with
 from headway.spark.session.urgency import POOL, Gates, Share
-from headway.spark.side_files import END, StreamSide, side_name
+from headway.spark.side_files import side_name
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected
+from headway.spark.sources.intake import Limits
 from headway.spark.sources.recorded_files import Inputs
-from headway.spark.spark_results import OutputProgress, StreamPace
-from headway.spark.stream.lower_stream import LoweredStream, finish_stream, lower_stream
-from headway.spark.stream.stream_sinks import StreamSink, batch_name, write_end, write_tagged
+from headway.spark.spark_results import OutputProgress, SparkOutput, StreamPace
+from headway.spark.state.batch_manifest import BatchRecord
+from headway.spark.storage.locations import Location
+from headway.spark.stream.lower_stream import (
+    Kind,
+    outputs_by_kind,
+    with_heartbeat,
+    without_heartbeat,
+)
+from headway.spark.stream.micro_batches import Bounds, GroupWork, MicroBatches
+from headway.spark.stream.ways import PLAIN_JOBS, way_of
+from headway.spark.tallies import Tally
 
 
 @dataclass(frozen=True)
@@ -65,8 +77,13 @@ def groups_of(plan: Plan) -> list[Group]:
             else:
                 apart.append(other)
         together = [*apart, mine]
-    found = [Group("hard", True, tuple(hard))] if hard else []
-    found += [Group(f"soft-{members[0].name}", False, tuple(members)) for _, members in together]
+    found = []
+    for is_hard, members in ((True, hard), *((False, one) for _, one in together)):
+        for kind, names in outputs_by_kind(plan, [output.name for output in members]):
+            outputs = tuple(output for output in members if output.name in names)
+            beside = "" if kind is Kind.NATIVE else f"-{kind}"
+            name = f"hard{beside}" if is_hard else f"soft-{names[0]}"
+            found.append(Group(name, is_hard, outputs))
     return found
 
 
@@ -79,56 +96,62 @@ class GroupQuery:
     plan: Plan
     group: Group
     inputs: Inputs
-    output: Path
-    checkpoint: Path
+    output: Location
+    checkpoint: Location
+    run: str
     began: int
     share: Share
     gate: Gates
-    sink: StreamSink
+    sink: Sink
     listed: frozenset[str]
     available_now: bool
-    hold: int | None
-    files_per_batch: int | None
-    tallies: list[Tally] = field(init=False)
-    side: StreamSide = field(init=False)
+    bounds: Bounds
+    limits: Limits
+    on_rows: OnRows
     paces: list[StreamPace] = field(init=False)
     query: StreamingQuery | None = None
     batches: int = 0
+    _work: MicroBatches | None = None
 
     def __post_init__(self) -> None:
-        schemas = dict(self.plan.schemas)
-        self.part = part_with(self.plan, self.group.names)
-        self.side = StreamSide(self.plan, self.output, self.group.name)
-        self.tallies = [
-            Tally(Account(output, schemas[output.stream], self.began))
-            for output in self.part.query.outputs
-        ]
-        self.paces = [StreamPace() for _ in self.tallies]
+        part = part_with(self.plan, self.group.names)
+        self.work = GroupWork(
+            name=self.group.name,
+            plan=part,
+            began=self.began,
+            output=self.output,
+            checkpoint=self.checkpoint,
+            sides={kind.value: side_name(kind, self.plan) for kind in DropKind},
+            listed=self.listed,
+            bounds=self.bounds,
+            most=self.share.most,
+        )
+        self.paces = [StreamPace() for _ in part.query.outputs]
         self._clock = time.monotonic()
 
     def start(self, spark: SparkSession) -> None:
         session = self.share.session(spark)
-        for output in self.group.outputs:
-            self.sink.forget_end(output.name)
-        self.side.remove(END)
+        for key, value in PLAIN_JOBS.items():
+            session.conf.set(key, value)
+        batches = MicroBatches(
+            session, self.work, way_of(session, self.work, self.sink, self.run, self.on_rows)
+        )
+        batches.take_up()
+        self._work = batches
         with self.share.workers(spark):
-            sources = self.inputs.read_stream(
+            self._intake = self.inputs.intake(
                 session,
-                self.part.query.sources,
-                Quarantine(self.output / FOLDER),
-                Rejected(self.output / side_name(DropKind.REJECTED, self.plan)),
-                self.files_per_batch,
+                self.work.plan.query.sources,
+                Quarantine(self.output.path / FOLDER),
+                Rejected(self.output.path / side_name(DropKind.REJECTED, self.plan)),
+                self.limits,
             )
-            self.lowered: LoweredStream = lower_stream(
-                self.plan,
-                self.share.capped(sources),
-                outputs=self.group.names,
-                hold=self.hold,
-                listed=self.listed,
-            )
-        self._session = session
-        writer = self.lowered.tagged.writeStream.queryName(self.group.name)
-        writer = writer.option("checkpointLocation", str(self.checkpoint / self.group.name))
+        live = self.bounds.hold is not None and batches.keeps_state
+        stream = with_heartbeat(self._intake.stream) if live else self._intake.stream
+        writer = stream.writeStream.queryName(self.group.name)
+        writer = writer.option(
+            "checkpointLocation", (self.checkpoint / self.group.name).hadoop_path
+        )
         if self.available_now:
             writer = writer.trigger(availableNow=True)
         self.share.enter(spark)
@@ -139,27 +162,35 @@ class GroupQuery:
 
     def _on_batch(self, batch: DataFrame, number: int) -> None:
         """A soft batch waits at the gate with the deadline of what came now."""
+        assert self._work is not None
         with self.gate.passing(now() + self.group.deadline // MICROSECOND):
-            table, name = batch.toArrow(), batch_name(number)
-            write_tagged(table, self.tallies, self.sink, name)
-            self.side.write(table, name)
+            self._work.run(without_heartbeat(batch), number, self._intake)
         self.batches += 1
-        for pace, tally in zip(self.paces, self.tallies, strict=True):
+        for pace, tally in zip(self.paces, self.tallies.values(), strict=True):
             pace.note(time.monotonic() - self._clock, tally.tuples)
 
     def finish(self) -> None:
         """The input has ended: what the state still holds comes out."""
-        if not self.lowered.stateful:
-            return
-        path = str(self.checkpoint / self.group.name)
-        with finish_stream(
-            self.plan, self._session, path, outputs=self.group.names, listed=self.listed
-        ) as left:
-            for tally in self.tallies:
-                name = tally.account.output.name
-                if name in left:
-                    write_end(left[name].toArrow(), tally, self.sink)
-            self.side.write_end(left.side.toArrow())
+        assert self._work is not None
+        self._work.finish()
+
+    # ---------------------------------------------------------------- what was done
+
+    @property
+    def record(self) -> BatchRecord | None:
+        """The sums of the run so far."""
+        return None if self._work is None else self._work.shown
+
+    @property
+    def tallies(self) -> dict[str, Tally]:
+        """By output."""
+        known = {} if self.record is None else self.record.tallies
+        return {output.name: known.get(output.name, Tally()) for output in self.group.outputs}
+
+    def summaries(self) -> dict[str, SparkOutput]:
+        """By output."""
+        accounts = self.work.accounts
+        return {name: accounts[name].summary(t.measured()) for name, t in self.tallies.items()}
 
     def progress(self) -> list[OutputProgress]:
         """Where each output stands."""
@@ -168,7 +199,7 @@ class GroupQuery:
         last: dict[str, Any] = {} if known is None else dict(known)
         return [
             OutputProgress(
-                output=tally.account.output.name,
+                output=name,
                 hard=self.group.hard,
                 batches=self.batches,
                 rows_per_second=pace.rows_per_second(elapsed),
@@ -178,5 +209,5 @@ class GroupQuery:
                 judged=tally.tuples - tally.replayed,
                 misses=tally.misses,
             )
-            for tally, pace in zip(self.tallies, self.paces, strict=True)
+            for (name, tally), pace in zip(self.tallies.items(), self.paces, strict=True)
         ]

@@ -27,13 +27,14 @@ from headway.spark.session.spark_failures import explained, translated
 from headway.spark.session.urgency import GATES, NoGate, refuse_below_floor, shares
 from headway.spark.side_files import in_order, side_name, write_empty_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, notes
+from headway.spark.sources.intake import Limits
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
 from headway.spark.storage.locations import Location
 from headway.spark.stream.checkpoints import MARK, Checkpoint, open_run
+from headway.spark.stream.micro_batches import Bounds
 from headway.spark.stream.run_lock import Lock, claimed
 from headway.spark.stream.stream_query import GroupQuery, groups_of
-from headway.spark.stream.stream_sinks import stream_sink
 
 LOOK_S = 0.1
 SUMMARY_S = 5.0
@@ -44,9 +45,13 @@ HOLD = SECOND
 class StreamRun:
     """``run`` returns when the input has ended (``available_now``), when ``stop`` is called from
     another thread, or on Ctrl-C, with what was done until then. ``on_outcome`` gets it too, and
-    every few seconds what was done so far. ``adopt`` goes on with a query that has changed since
-    the checkpoint, ``afresh`` throws its results away. ``locks`` are those of output and checkpoint
-    where the caller holds them, as one does who looks before Spark starts."""
+    every few seconds what was done so far.
+
+    ``forget``: vehicles of which nothing comes for so long (ns) lose their state; ``most_held``:
+    tuples of a vehicle that wait for other sources; ``partitions``: how many the vehicles are dealt
+    out to, otherwise as many as there are slots. ``adopt`` goes on with a query that has changed
+    since the checkpoint, ``afresh`` throws its results away. ``locks`` are those of output and
+    checkpoint where the caller holds them, as one does who looks before Spark starts."""
 
     def __init__(
         self,
@@ -60,6 +65,9 @@ class StreamRun:
         policy: str = "edf",
         available_now: bool = False,
         files_per_batch: int | None = None,
+        forget: int | None = None,
+        most_held: int | None = None,
+        partitions: int | None = None,
         late_ok: bool = False,
         afresh: bool = False,
         adopt: bool = False,
@@ -96,9 +104,9 @@ class StreamRun:
         share = shares(slots, any_hard=any_hard, policy=policy)
         self._gate = GATES[policy]()
         self._rejected = Rejected(output / side_name(DropKind.REJECTED, plan))
-        self._rejected_before = self._rejected.counts()
         if not run.resumed:
             write_empty_side(plan, output)
+        bounds = Bounds(hold, forget, most_held, partitions)
         self.queries: list[GroupQuery] = []
         listed: set[str] = set()
         for group in groups_of(plan):
@@ -106,19 +114,21 @@ class StreamRun:
             computed = ancestors(graph_of(plan.query), streams)
             self.queries.append(
                 GroupQuery(
-                    plan,
-                    group,
-                    self._inputs,
-                    output,
-                    checkpoint,
-                    run.began,
-                    share[group.hard],
-                    NoGate() if group.hard else self._gate,
-                    stream_sink(spark, self._sink, output, run.id, on_rows),
-                    frozenset(computed - listed),
-                    available_now,
-                    hold,
-                    files_per_batch,
+                    plan=plan,
+                    group=group,
+                    inputs=self._inputs,
+                    output=Location.of(output),
+                    checkpoint=Location.of(checkpoint),
+                    run=run.id,
+                    began=run.began,
+                    share=share[group.hard],
+                    gate=NoGate() if group.hard else self._gate,
+                    sink=self._sink,
+                    listed=frozenset(computed - listed),
+                    available_now=available_now,
+                    bounds=bounds,
+                    limits=Limits(files_per_batch),
+                    on_rows=on_rows,
                 )
             )
             listed |= computed
@@ -201,11 +211,9 @@ class StreamRun:
 
     def outcome(self) -> SparkRun:
         by_name = {
-            tally.account.output.name: tally.summary()
-            for group in self.queries
-            for tally in group.tallies
+            name: summary for group in self.queries for name, summary in group.summaries().items()
         }
-        told = ("continued from its checkpoint: numbers are of this process",)
+        told = ("continued from its checkpoint: tuples are counted since the run began",)
         left_out = Quarantine(self._output / FOLDER).entries()
         return SparkRun(
             outputs=tuple(by_name[output.name] for output in self._plan.query.outputs),
@@ -219,9 +227,9 @@ class StreamRun:
     def _side(self) -> tuple[SideCount, ...]:
         counts: Counter[tuple[str, str]] = Counter()
         for group in self.queries:
-            counts += group.side.counts
+            counts.update({} if group.record is None else group.record.side)
         for source, count in self._rejected.counts().items():
-            counts["rejected", source] += count - self._rejected_before.get(source, 0)
+            counts["rejected", source] += count
         found = [SideCount(kind, where, n) for (kind, where), n in counts.items() if n]
         return in_order(found, self._plan)
 
