@@ -54,7 +54,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """``sources`` have the columns that :func:`~headway.spark.lowering.given_sources.as_source`
+    """``sources`` have the columns that :func:`~headway.spark.lowering.given_sources.in_order`
     takes. ``mark`` says how much of the batch is done when this is; ``last``: all of it.
     ``without_damaged`` reads its files to the end and gives it without those that cannot be read
     so, which are quarantined; None if all can."""
