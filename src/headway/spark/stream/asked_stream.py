@@ -10,7 +10,7 @@ failure passes, into the same files. No setting of the session is changed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -178,13 +178,13 @@ class GivenFrames:
         """Spark's own checkpoint knows what each source is."""
         return "DataFrames"
 
-    def check(self, query: Query, *, streaming: bool) -> None:
+    def check(self, query: Query, *, streaming: bool, spark: SparkSession | None = None) -> None:
         """They were checked when they were given."""
 
     def intake(
         self,
         spark: SparkSession,
-        sources: tuple[Source, ...],
+        sources: Iterable[Source],
         quarantine: Quarantine,
         rejected: Rejected,
         limits: Limits | None = None,
@@ -234,7 +234,7 @@ def _frames(part: Plan, sources: Mapping[str, DataFrame]) -> dict[str, DataFrame
 def _refuse_connect(session: SparkSession) -> None:
     if not hasattr(session, "_jvm"):
         raise EnvironmentMissing(
-            "start() works in the process of Spark's driver: through Spark Connect nobody here can "
-            "commit micro-batches. Use the DataFrames of outputs without state, `headway pipeline`, "
-            "or `headway run --mode stream` beside the cluster."
+            "start() works in the process of Spark's driver: through Spark Connect nobody can "
+            "commit micro-batches here. Use the DataFrames of outputs without state, `headway "
+            "pipeline`, or `headway run --mode stream` beside the cluster."
         )
