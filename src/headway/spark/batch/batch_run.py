@@ -68,7 +68,9 @@ class Batch:
                 return self._run(quarantine, damaged)
             except FileError as error:
                 place = error.problems[0].place
-                found = place and self.inputs.source_with(place.file, self.plan.query.sources)
+                found = place and self.inputs.source_with(
+                    place.file, self.plan.query.sources, self.spark
+                )
                 if not found or found[1] in damaged:
                     raise
                 damaged.add(found[1])
@@ -85,7 +87,7 @@ class Batch:
             given = self.plan.query.sources
             sources = self.inputs.read_batch(self.spark, given, quarantine, damaged)
             for source in given:
-                if self.inputs.read_by_python(source):
+                if self.inputs.read_by_python(source, self.spark):
                     sources[source.name] = _kept(sources[source.name], kept)
             lowered = kept.enter_context(lower_batch(self.plan, sources))
             accounts = [
