@@ -12,10 +12,10 @@ from headway.compiler import compile_query
 from headway.errors import EnvironmentMissing, FileError, InputError, UnsupportedError
 from headway.files import load_query
 from headway.model.plan import Plan
-from headway.spark.session.spark_failures import MOST_RESTARTS, may_restart
 from headway.spark.session.spark_session import check_master, parse_options, run_conf
 from headway.spark.session.urgency import refuse_below_floor, shares
-from headway.spark.stream.checkpoints import open_run
+from headway.spark.storage.locations import Location
+from headway.spark.stream.checkpoints import Checkpoint, open_run
 from headway.spark.stream.stream_query import groups_of
 
 
@@ -81,19 +81,12 @@ def test_soft_queries_leave_slots_to_hard_ones() -> None:
     assert shares(4, any_hard=True, policy="fifo")[False].most is None
 
 
-def test_what_may_pass_is_tried_again_and_not_for_ever() -> None:
-    assert may_restart("java.io.OptionalDataException", 0)
-    assert may_restart("SparkException: Python worker failed to connect back.", 0)
-    assert not may_restart("java.io.OptionalDataException", MOST_RESTARTS)
-    assert not may_restart("No space left on device", 0)
-
-
 # -------------------------------------------------------------------- checkpoints
 
 
 def begin(folder: Path, example: str = "hello", *, output: str = "out") -> bool:
-    plan = plan_of(example)
-    return open_run(plan, folder / "checkpoint", folder / output, {"input": "in"}).resumed
+    place = Checkpoint(Location.of(folder / "checkpoint"), Location.of(folder / output))
+    return open_run(plan_of(example), place, {"input": "in"}).resumed
 
 
 def with_batches(folder: Path, offsets: int, commits: int) -> Path:
@@ -102,8 +95,8 @@ def with_batches(folder: Path, offsets: int, commits: int) -> Path:
     for name, count in (("offsets", offsets), ("commits", commits)):
         (group / name).mkdir(parents=True)
         for number in range(count):
-            (group / name / str(number)).touch()
-    (group / "metadata").touch()
+            (group / name / str(number)).write_text('v1\n{"nextBatchWatermarkMs":0}\n')
+    (group / "metadata").write_text('{"id":"1"}')
     return group
 
 

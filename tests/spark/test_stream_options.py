@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from tests.cli.running import HELLO, headway, summary_of
 from typer.testing import Result
+
+from headway.spark.storage.locations import Location
+from headway.spark.stream.run_lock import claimed
 
 pytestmark = pytest.mark.usefixtures("spark")
 BEGIN = 1_767_225_600_000_000
@@ -38,10 +42,11 @@ def test_files_of_any_format(tmp_path: Path) -> None:
     for number in (1, 2):
         assert (done := stream(given, output, *csv)).exit_code == 0, done.output
         write(given, number)
-    texts = [path.read_text() for path in sorted((output / "alarm.csv").glob("batch-*/*.csv"))]
+    texts = [path.read_text() for path in sorted((output / "alarm.csv").glob("batch-*.csv"))]
     assert len(texts) == 2
     assert all(text.startswith("vehicle,timestamp,v,deadline") for text in texts)
-    assert summary_of(output)["outputs"][0]["tuples"] == 1, "of the second process"
+    assert summary_of(output)["outputs"][0]["tuples"] == 2, "of both processes"
+    assert not [one.name for one in (output / "alarm.csv").iterdir() if one.name[0] == "."]
     mixed = stream(given, output)
     assert mixed.exit_code == 2
     assert (
@@ -121,3 +126,42 @@ def test_starting_afresh_touches_only_what_the_stream_wrote(tmp_path: Path) -> N
     assert afresh.exit_code == 0, afresh.output
     assert "continued" not in afresh.output
     assert (checkpoint / "thesis" / "text").read_text() == "years"
+
+
+def test_a_changed_query_goes_on_where_it_is_adopted(tmp_path: Path) -> None:
+    given, output = recording(tmp_path / "in"), tmp_path / "out"
+    assert (done := stream(given, output)).exit_code == 0, done.output
+    changed = tmp_path / "query.yaml"
+    changed.write_text(HELLO.read_text().replace("v > 30", "v > 32"))
+    write(given, 1, 31.5)
+    write(given, 2, 33.0)
+    refused = stream(given, output, query=changed)
+    assert refused.exit_code == 2
+    assert "operators.fast.where: v > 30 -> v > 32" in refused.output
+    assert "add --adopt to go on from here" in refused.output
+    adopted = stream(given, output, "--adopt", query=changed)
+    assert adopted.exit_code == 0, adopted.output
+    said = " ".join(adopted.output.split())
+    assert "adopted from here on: operators.fast.where: v > 30 -> v > 32" in said
+    found = pq.read_table(output / "alarm.parquet")
+    assert sorted(found["v"].to_pylist()) == pytest.approx([31.0 * 3.6, 33.0 * 3.6])
+    again = stream(given, output, query=changed)
+    assert again.exit_code == 0, again.output
+    assert "adopted" not in again.output
+
+
+@pytest.mark.parametrize("mode", ["batch", "stream"])
+def test_a_second_run_is_refused_before_spark_starts(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(*given: object, **more: object) -> None:
+        raise AssertionError("Spark was started")
+
+    given, output = recording(tmp_path / "in"), tmp_path / "out"
+    options = ("--mode", mode, *(("--late-ok", "--available-now") if mode == "stream" else ()))
+    with monkeypatch.context() as patched, claimed([Location.of(output)]):
+        patched.setattr("headway.spark.session.spark_session.owned_session", started)
+        done = headway("run", HELLO, "--input", given, "--output", output, *options)
+    assert done.exit_code == 2, done.output
+    assert "out: another run writes here; got process " in done.output
+    assert not output.exists()

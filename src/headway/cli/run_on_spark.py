@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -144,6 +144,8 @@ class SparkOptions:
     available_now: bool
     files_per_batch: int | None
     late_ok: bool
+    adopt: bool
+    ui: bool
     format: str
     options: list[str]
     topics: list[str]
@@ -161,6 +163,7 @@ class SparkOptions:
             "--available-now": self.available_now,
             "--files-per-batch": self.files_per_batch is not None,
             "--late-ok": self.late_ok,
+            "--adopt": self.adopt,
         }
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
@@ -230,12 +233,12 @@ def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
     conf = spark_session.run_conf(
         options.policy, spark_session.parse_options(options.conf, "--conf")
     )
-    say_starting(shown=not options.json)
     if options.ui:
-        conf = {"spark.ui.enabled": "true", **conf}
-    with spark_session.owned_session(options.master, "headway run", conf) as spark:
-        if options.ui:
-            write_problem(f"note: Spark's page is {spark.sparkContext.uiWebUrl}")
+        conf["spark.ui.enabled"] = "true"
+    say_starting(shown=not options.json)
+    with spark_session.owned_session(options.master, f"headway {plan.query.name}", conf) as spark:
+        if spark.sparkContext.uiWebUrl:
+            write_problem(f"Spark's UI: {spark.sparkContext.uiWebUrl}")
         if spark_session.is_local(options.master):
             yield spark
             return
@@ -274,10 +277,15 @@ def opened_folder(
 def _batch(
     options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Location, *, force: bool
 ) -> tuple[SparkRun, str]:
+    from headway.spark.stream.run_lock import claimed
+
     plan = prepared.plan
-    with opened_folder(
-        output, options.publish, lambda: _session(options, plan), force=force
-    ) as (folder, spark):  # fmt: skip
+    with (
+        claimed([output]) if output.is_local else nullcontext(),
+        opened_folder(
+            output, options.publish, lambda: _session(options, plan), force=force
+        ) as (folder, spark),
+    ):  # fmt: skip
         from headway.spark.batch.batch_run import Batch
 
         with batch_progress(spark, shown=not options.json) as (on_output, on_rows):
@@ -291,8 +299,11 @@ def _batch(
 def _stream(
     options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Location, *, force: bool
 ) -> tuple[SparkRun, str]:
-    """The summary is there from the beginning, and new every few seconds."""
-    from headway.spark.stream.stream_run import StreamRun
+    """The summary is there from the beginning, and new every few seconds. What can be refused of
+    local folders is refused before Spark starts."""
+    from headway.spark.stream.checkpoints import Checkpoint, refuse_run
+    from headway.spark.stream.run_lock import Lock, claimed
+    from headway.spark.stream.stream_run import StreamRun, run_about
 
     plan, folder = prepared.plan, output.path
     checkpoint = Location.of(options.checkpoint or output / "_checkpoint").path
@@ -301,7 +312,15 @@ def _stream(
         data = {"query": plan.query.name, **options.data, **run.data(), "files": stream.files}
         return write_summary(folder, data)
 
-    with _session(options, plan) as spark:
+    place = Checkpoint(Location.of(checkpoint), Location.of(output))
+    locks: list[Lock] | None = None
+    with ExitStack() as held:
+        if place.both_local:
+            locks = held.enter_context(claimed([place.folder, place.output]))
+            about = run_about(inputs, options.sink(), available_now=options.available_now)
+            with prepared.placing():
+                refuse_run(plan, place, about, afresh=force, adopt=options.adopt)
+        spark = held.enter_context(_session(options, plan))
         stream = StreamRun(
             spark,
             plan,
@@ -314,6 +333,8 @@ def _stream(
             files_per_batch=options.files_per_batch,
             late_ok=options.late_ok,
             afresh=force,
+            adopt=options.adopt,
+            locks=locks,
             on_rows=show_rows,
             on_outcome=write_outcome,
         )

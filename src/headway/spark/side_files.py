@@ -35,24 +35,32 @@ def side_name(kind: DropKind, plan: Plan) -> str:
     return f"{free_name(kind.value, taken)}.parquet"
 
 
-def write_side(side: DataFrame, plan: Plan, folder: OutputFolder) -> tuple[SideCount, ...]:
-    """Of a batch, computed once; an empty one has a file without rows."""
+def write_side(side: DataFrame | None, plan: Plan, folder: OutputFolder) -> tuple[SideCount, ...]:
+    """Of a batch, computed once; an empty one has a file without rows. None: all are empty."""
+    if side is None:
+        return _write_kinds(None, [], plan, folder)
     kept = side.persist()
     try:
         counted = kept.groupBy(KIND, "where").count().collect()
         found = [SideCount(row[KIND], row["where"], row["count"]) for row in counted]
-        for kind in DropKind:
-            part = folder.part(side_name(kind, plan))
-            count = sum(one.tuples for one in found if one.kind == kind)
-            if count:
-                mine = kept.where(F.col(KIND) == kind.value).drop(KIND)
-                writer = mine.coalesce(count // ROWS_IN_FILE + 1).write
-                writer.mode("append").parquet(part.hadoop_path)
-            else:
-                name = marked(NOBODY, folder.mark)
-                folder.store.write_whole(part / name, parquet_bytes(EMPTY))
+        return _write_kinds(kept, found, plan, folder)
     finally:
         kept.unpersist()
+
+
+def _write_kinds(
+    side: DataFrame | None, found: list[SideCount], plan: Plan, folder: OutputFolder
+) -> tuple[SideCount, ...]:
+    for kind in DropKind:
+        part = folder.part(side_name(kind, plan))
+        count = sum(one.tuples for one in found if one.kind == kind)
+        if side is not None and count:
+            mine = side.where(F.col(KIND) == kind.value).drop(KIND)
+            writer = mine.coalesce(count // ROWS_IN_FILE + 1).write
+            writer.mode("append").parquet(part.hadoop_path)
+        else:
+            name = marked(NOBODY, folder.mark)
+            folder.store.write_whole(part / name, parquet_bytes(EMPTY))
     return in_order(found, plan)
 
 

@@ -193,6 +193,7 @@ SPARK_ONLY = frozenset(
         "available_now",
         "files_per_batch",
         "late_ok",
+        "adopt",
         "topic",
         "input_option",
         "publish",
@@ -431,6 +432,12 @@ def run(
         bool,
         typer.Option("--late-ok", help="Spark, stream: deadlines too short for it may pass"),
     ] = False,
+    adopt: Annotated[
+        bool,
+        typer.Option(
+            "--adopt", help="Spark, stream: go on from here with a query that has changed"
+        ),
+    ] = False,
     publish: terminal.PublishOption = None,
     ui: terminal.UiOption = False,
     format: Annotated[
@@ -533,6 +540,8 @@ def run(
         available_now=available_now,
         files_per_batch=files_per_batch,
         late_ok=late_ok,
+        adopt=adopt,
+        ui=ui,
         format=format,
         options=option or [],
         topics=topic or [],

@@ -67,7 +67,6 @@ def _first_lines(text: str) -> str:
     return " ".join(told[:3])[:600] or "it gave no reason"
 
 
-MOST_RESTARTS = 5
 PASSING = (
     "OptionalDataException",  # seen rarely when Spark reads its own checkpoint after a kill
     "Connection refused",
@@ -79,5 +78,6 @@ PASSING = (
 )
 
 
-def may_restart(failure: str, restarts: int) -> bool:
-    return restarts < MOST_RESTARTS and any(sign in failure for sign in PASSING)
+def passes(failure: str) -> bool:
+    """Whether the same may work when it is tried again."""
+    return any(sign in failure for sign in PASSING)

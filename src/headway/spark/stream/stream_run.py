@@ -1,11 +1,14 @@
-"""A query live on Spark: its groups of outputs, started, watched, restarted and stopped."""
+"""A query live on Spark: its groups of outputs, started, watched, restarted and stopped.
+
+Output and checkpoint are this run's alone: it holds their locks until it ends.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -19,7 +22,8 @@ from headway.model.quantities import SECOND
 from headway.model.query import Criticality
 from headway.spark.batch.batch_sinks import FILES, OnRows, Sink
 from headway.spark.lowering.regions import ancestors
-from headway.spark.session.spark_failures import explained, may_restart, translated
+from headway.spark.session.restarts import Restarts
+from headway.spark.session.spark_failures import explained, translated
 from headway.spark.session.urgency import GATES, NoGate, refuse_below_floor, shares
 from headway.spark.side_files import in_order, side_name, write_empty_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, notes
@@ -28,8 +32,9 @@ from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
 from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
-from headway.spark.stream.checkpoints import MARK, open_run
+from headway.spark.stream.checkpoints import MARK, Checkpoint, open_run
 from headway.spark.stream.micro_batches import Bounds
+from headway.spark.stream.run_lock import Lock, claimed
 from headway.spark.stream.stream_query import GroupQuery, groups_of
 
 LOOK_S = 0.1
@@ -43,7 +48,10 @@ class StreamRun:
     another thread, or on Ctrl-C, with what was done until then. ``on_outcome`` gets it too, and
     every few seconds what was done so far. ``forget``: vehicles of which nothing comes for so long
     (ns) lose their state; ``most_held``: tuples of a vehicle that wait for other sources;
-    ``partitions``: how many the vehicles are dealt out to, otherwise as many as there are slots."""
+    ``partitions``: how many the vehicles are dealt out to, otherwise as many as there are slots.
+    ``adopt`` goes on with a query that has changed since the checkpoint, ``afresh`` throws its
+    results away. ``locks`` are those of output and checkpoint where the caller holds them, as one
+    does who looks before Spark starts."""
 
     def __init__(
         self,
@@ -62,6 +70,8 @@ class StreamRun:
         partitions: int | None = None,
         late_ok: bool = False,
         afresh: bool = False,
+        adopt: bool = False,
+        locks: list[Lock] | None = None,
         on_look: Callable[[], None] = lambda: None,
         on_rows: OnRows = lambda name, rows: None,
         on_outcome: Callable[[SparkRun], object] = lambda run: None,
@@ -76,14 +86,18 @@ class StreamRun:
         self._on_look, self._on_outcome = on_look, on_outcome
         self._stopping = False
         hold = None if available_now else HOLD
-        about = {
-            "input": self._inputs.identity,
-            "format": " ".join(
-                [self._sink.format, *(f"{k}={v}" for k, v in sorted(self._sink.options.items()))]
-            ),
-            "kind of run": "live" if hold is not None else "--available-now",
-        }
-        run = open_run(plan, checkpoint, output, about, afresh=afresh)
+        place = Checkpoint(Location.of(checkpoint), Location.of(output), spark)
+        self._held = ExitStack()
+        if locks is None:
+            locks = self._held.enter_context(claimed([place.folder, place.output], spark))
+        self._locks = locks
+        try:
+            about = run_about(self._inputs, self._sink, available_now=available_now)
+            run = open_run(plan, place, about, afresh=afresh, adopt=adopt)
+        except BaseException:
+            self._held.close()
+            raise
+        self._adopted = run.notes
         self.resumed = run.resumed
         slots = spark.sparkContext.defaultParallelism
         any_hard = any(o.criticality is Criticality.HARD for o in plan.query.outputs)
@@ -119,11 +133,16 @@ class StreamRun:
                 )
             )
             listed |= computed
+        self._restarts = [Restarts() for _ in self.queries]
         self._available_now = available_now
         self._clock = time.perf_counter()
         self._told = self._clock - SUMMARY_S
 
     def run(self) -> SparkRun:
+        with self._held:
+            return self._run()
+
+    def _run(self) -> SparkRun:
         try:
             with translated():
                 for query in self.queries:
@@ -147,7 +166,10 @@ class StreamRun:
     def _watch(self) -> None:
         while not self._stopping:
             self._on_look()
-            active = [self._still_runs(query) for query in self.queries]
+            for lock in self._locks:
+                lock.check()
+            pairs = zip(self.queries, self._restarts, strict=True)
+            active = [self._still_runs(query, restarts) for query, restarts in pairs]
             if not any(active):
                 return
             if time.perf_counter() - self._told > SUMMARY_S:
@@ -156,25 +178,26 @@ class StreamRun:
                 self._told = time.perf_counter()
             time.sleep(LOOK_S)
 
-    def _still_runs(self, group: GroupQuery) -> bool:
+    def _still_runs(self, group: GroupQuery, restarts: Restarts) -> bool:
         query = group.query
         assert query is not None
         if query.isActive:
+            restarts.note(group.batches)
             return True
         error = query.exception()
         if error is None:
             return False
-        if not may_restart(str(error), group.restarts):
+        if not restarts.failed(str(error)):
             raise explained(error) from error
-        group.restarts += 1
-        group.start(self._spark)
+        if restarts.is_due:
+            restarts.started(group.batches)
+            group.start(self._spark)
         return True
 
     def _stop_queries(self) -> None:
         self._gate.give_up()
         for group in self.queries:
-            if group.query is not None and group.query.isActive:
-                group.query.stop()
+            group.stop()
 
     # ---------------------------------------------------------------- what was done
 
@@ -196,9 +219,9 @@ class StreamRun:
             outputs=tuple(by_name[output.name] for output in self._plan.query.outputs),
             seconds=time.perf_counter() - self._clock,
             batches=sum(group.batches for group in self.queries),
-            restarts=sum(group.restarts for group in self.queries),
+            restarts=sum(one.total for one in self._restarts),
             side=self._side(),
-            notes=(*(told if self.resumed else ()), *notes(left_out)),
+            notes=(*(told if self.resumed else ()), *self._adopted, *notes(left_out)),
         )
 
     def _side(self) -> tuple[SideCount, ...]:
@@ -213,3 +236,13 @@ class StreamRun:
     def progress(self) -> list[OutputProgress]:
         """Where each output stands now."""
         return [one for group in self.queries for one in group.progress()]
+
+
+def run_about(inputs: Inputs, sink: Sink, *, available_now: bool) -> dict[str, str]:
+    """What must stay besides the query when a stream goes on."""
+    options = (f"{key}={value}" for key, value in sorted(sink.options.items()))
+    return {
+        "input": inputs.identity,
+        "format": " ".join([sink.format, *options]),
+        "kind of run": "--available-now" if available_now else "live",
+    }

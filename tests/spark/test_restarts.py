@@ -1,0 +1,64 @@
+"""A query that failed is started again, later each time; what went well for long has healed."""
+
+from __future__ import annotations
+
+from headway.spark.session.restarts import (
+    GOOD_BATCHES,
+    LONGEST_WAIT_S,
+    MOST_RESTARTS,
+    Restarts,
+)
+from headway.spark.session.spark_failures import passes
+
+LOST = "SparkException: ExecutorLostFailure (executor 1 exited)"
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def waited(restarts: Restarts, clock: Clock, batches: int = 0) -> float | None:
+    """Fails, waits and is started; how long that took, or None where it is given up."""
+    if not restarts.failed(LOST):
+        return None
+    began = clock.now
+    while not restarts.is_due:
+        assert restarts.failed("asked again meanwhile"), "it waits"
+        clock.now += 0.5
+    restarts.started(batches)
+    return clock.now - began
+
+
+def test_what_may_pass_is_tried_again() -> None:
+    assert passes("java.io.OptionalDataException")
+    assert passes("SparkException: Python worker failed to connect back.")
+    assert not passes("No space left on device")
+    assert not Restarts(Clock()).failed("No space left on device")
+
+
+def test_later_each_time_and_not_for_ever() -> None:
+    clock = Clock()
+    restarts = Restarts(clock)
+    waits = [waited(restarts, clock) for _ in range(MOST_RESTARTS + 1)]
+    assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, None]
+    assert restarts.total == MOST_RESTARTS
+    restarts.in_a_row = 50
+    assert restarts.wait_s == LONGEST_WAIT_S
+
+
+def test_good_batches_heal() -> None:
+    clock = Clock()
+    restarts = Restarts(clock)
+    batches = 7
+    for _ in range(3 * MOST_RESTARTS):
+        assert waited(restarts, clock, batches) == 1.0
+        batches += GOOD_BATCHES - 1
+        restarts.note(batches)
+        assert restarts.in_a_row == 1, "not yet"
+        batches += 1
+        restarts.note(batches)
+        assert restarts.in_a_row == 0
+    assert restarts.total == 3 * MOST_RESTARTS

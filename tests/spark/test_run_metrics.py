@@ -1,0 +1,64 @@
+"""What a stream tells of itself after each micro-batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headway.errors import FileError
+from headway.model.query import Criticality, Output
+from headway.spark.stream.run_metrics import JsonLines, QueryMetrics
+from headway.spark.tallies import Tally
+
+ALARM = Output(name="alarm", stream="fast", deadline=600_000_000, criticality=Criticality.HARD)
+
+
+def tally(latencies_ms: list[int], *, began: int = 0) -> Tally:
+    found = Tally()
+    completed = 10_000_000
+    sensed = np.array([completed - 1000 * one for one in latencies_ms], dtype=np.int64)
+    found.add(sensed, completed, 600_000, began)
+    return found
+
+
+def test_sums_and_what_is_new() -> None:
+    metrics = QueryMetrics("brake", "hard", (ALARM,), hard=True)
+    assert metrics.look(0, -1, {}, {}, {}, {}) is None
+    first = metrics.look(
+        1, 0, {"alarm": tally([100, 700])}, {("late", "mean"): 3, ("late", "near"): 1}, {}, {}
+    )
+    assert first is not None
+    (alarm,) = first.outputs
+    assert (alarm.tuples, alarm.misses, alarm.new_tuples, alarm.new_misses) == (2, 1, 2, 1)
+    assert alarm.deadline_ms == 600.0
+    assert alarm.latency_p99_ms == pytest.approx(700, rel=0.02)
+    assert first.dropped == {"late": 4, "shed": 0, "failed": 0, "rejected": 0}
+    assert metrics.look(1, 0, {"alarm": tally([100, 700])}, {}, {}, {}) is None, "told already"
+    second = metrics.look(3, 2, {"alarm": tally([100, 700, 800])}, {}, {"held": 5}, {"id": "x"})
+    assert second is not None
+    assert (second.batch, second.outputs[0].new_tuples, second.outputs[0].new_misses) == (2, 1, 1)
+    data = second.data()
+    assert data["headway.alarm.misses"] == 2
+    assert data["headway.held"] == 5
+    assert data["headway.late"] == 0
+    assert data["spark.id"] == "x"
+
+
+def test_lines_of_json(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("{}\n")
+    lines = JsonLines(path)
+    metrics = QueryMetrics("brake", "hard", (ALARM,), hard=True)
+    for batches in (1, 2):
+        found = metrics.look(batches, batches - 1, {}, {}, {}, {})
+        assert found is not None
+        lines(found)
+    lines.close()
+    _, *told = map(json.loads, path.read_text().splitlines())
+    assert [one["headway.batch"] for one in told] == [0, 1]
+    assert {one["headway.query"] for one in told} == {"brake"}
+    with pytest.raises(FileError, match="cannot write here: Is a directory"):
+        JsonLines(tmp_path)
