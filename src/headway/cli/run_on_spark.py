@@ -151,7 +151,6 @@ class SparkOptions:
     topics: list[str]
     input_options: list[str]
     publish: Publishing | None
-    ui: bool
     json: bool
 
     def __post_init__(self) -> None:

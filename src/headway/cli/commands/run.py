@@ -547,7 +547,6 @@ def run(
         topics=topic or [],
         input_options=input_option or [],
         publish=publish,
-        ui=ui,
         json=json,
     )
     place = Location.of(output)
