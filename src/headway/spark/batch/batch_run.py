@@ -19,7 +19,8 @@ from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
-from headway.spark.sources.recorded_files import PARQUET, Inputs, find_files
+from headway.spark.sources.recorded_files import Inputs
+from headway.spark.sources.source_files import PARQUET, find_files
 from headway.spark.spark_results import SparkOutput, SparkRun
 from headway.spark.storage.output_folder import OutputFolder
 
@@ -109,10 +110,11 @@ class Batch:
             return None
         rows = 0
         for source in self.plan.query.sources:
-            files = find_files(self.inputs.folder, source)
-            if files.suffix != PARQUET:
+            files = find_files(self.inputs.folder, source, spark=self.spark)
+            if files.suffix != PARQUET or not files.folder.is_local:
                 return None
-            rows += sum(pq.ParquetFile(path).metadata.num_rows for path in files.paths())
+            found = files.locations(self.spark)
+            rows += sum(pq.read_metadata(one.path).num_rows for one in found)
         return rows
 
 

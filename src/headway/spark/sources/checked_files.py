@@ -104,7 +104,8 @@ class Quarantine:
 
 def _name(source: str, name: str, suffix: str) -> str:
     """Of the file about an input."""
-    return f"{source}-{hashlib.sha256(f'{source}\n{name}'.encode()).hexdigest()[:12]}{suffix}"
+    digest = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:12]
+    return f"{source}-{digest}{suffix}"
 
 
 def entry_of(source: str, name: str, error: InputError) -> QuarantineEntry:
