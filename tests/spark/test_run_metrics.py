@@ -26,19 +26,18 @@ def tally(latencies_ms: list[int], *, began: int = 0) -> Tally:
 
 def test_sums_and_what_is_new() -> None:
     metrics = QueryMetrics("brake", "hard", (ALARM,), hard=True)
-    assert metrics.look(0, -1, {}, {}, {}, {}) is None
-    first = metrics.look(
+    assert not metrics.has_news(0)
+    assert metrics.has_news(1)
+    first = metrics.told(
         1, 0, {"alarm": tally([100, 700])}, {("late", "mean"): 3, ("late", "near"): 1}, {}, {}
     )
-    assert first is not None
     (alarm,) = first.outputs
     assert (alarm.tuples, alarm.misses, alarm.new_tuples, alarm.new_misses) == (2, 1, 2, 1)
     assert alarm.deadline_ms == 600.0
     assert alarm.latency_p99_ms == pytest.approx(700, rel=0.02)
     assert first.dropped == {"late": 4, "shed": 0, "failed": 0, "rejected": 0}
-    assert metrics.look(1, 0, {"alarm": tally([100, 700])}, {}, {}, {}) is None, "told already"
-    second = metrics.look(3, 2, {"alarm": tally([100, 700, 800])}, {}, {"held": 5}, {"id": "x"})
-    assert second is not None
+    assert not metrics.has_news(1), "told already"
+    second = metrics.told(3, 2, {"alarm": tally([100, 700, 800])}, {}, {"held": 5}, {"id": "x"})
     assert (second.batch, second.outputs[0].new_tuples, second.outputs[0].new_misses) == (2, 1, 1)
     data = second.data()
     assert data["headway.alarm.misses"] == 2
@@ -53,9 +52,7 @@ def test_lines_of_json(tmp_path: Path) -> None:
     lines = JsonLines(path)
     metrics = QueryMetrics("brake", "hard", (ALARM,), hard=True)
     for batches in (1, 2):
-        found = metrics.look(batches, batches - 1, {}, {}, {}, {})
-        assert found is not None
-        lines(found)
+        lines(metrics.told(batches, batches - 1, {}, {}, {}, {}))
     lines.close()
     _, *told = map(json.loads, path.read_text().splitlines())
     assert [one["headway.batch"] for one in told] == [0, 1]

@@ -7,9 +7,6 @@ are complete.
 
 from __future__ import annotations
 
-import contextlib
-import os
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +20,8 @@ from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.lowering.side_rows import KIND
 from headway.spark.spark_results import SideCount
-from headway.spark.storage.file_stores import marked
+from headway.spark.storage.file_stores import FileStore, marked
+from headway.spark.storage.locations import Location
 from headway.spark.storage.output_folder import OutputFolder
 
 EMPTY = SIDE_SCHEMA.append(pa.field(VEHICLE_COLUMN, pa.string())).empty_table()
@@ -66,10 +64,10 @@ def _write_kinds(
     return in_order(found, plan)
 
 
-def write_empty_side(plan: Plan, output: Path) -> None:
+def write_empty_side(plan: Plan, output: Location, store: FileStore) -> None:
     """A stream's side outputs are there from the beginning."""
     for kind in DropKind:
-        write_part(EMPTY, output / side_name(kind, plan), NOBODY)
+        store.write_whole(output / side_name(kind, plan) / NOBODY, parquet_bytes(EMPTY))
 
 
 def parquet_bytes(rows: Any) -> bytes:
@@ -88,16 +86,3 @@ def in_order(counts: list[SideCount], plan: Plan) -> tuple[SideCount, ...]:
     return tuple(
         sorted(counts, key=lambda one: (kinds.index(DropKind(one.kind)), places[one.where]))
     )
-
-
-def write_part(rows: Any, folder: Path, name: str) -> None:
-    """Replaces a file of that name. Several processes may write the same one."""
-    part = folder / f".{name}.{os.getpid()}.part"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        pq.write_table(rows, part)
-        part.replace(folder / name)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise

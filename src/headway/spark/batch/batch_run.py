@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from headway.errors import FileError
@@ -20,7 +19,6 @@ from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
 from headway.spark.sources.recorded_files import Inputs
-from headway.spark.sources.source_files import PARQUET, find_files
 from headway.spark.spark_results import SparkOutput, SparkRun
 from headway.spark.storage.output_folder import OutputFolder
 
@@ -53,7 +51,9 @@ class Batch:
         return replace(
             run,
             seconds=time.perf_counter() - clock,
-            rows_in=None if left_out else self._rows_in(),
+            rows_in=(
+                None if left_out else self.inputs.rows_in(self.spark, self.plan.query.sources)
+            ),
             notes=notes(left_out),
         )
 
@@ -66,7 +66,9 @@ class Batch:
                 return self._run(quarantine, damaged)
             except FileError as error:
                 place = error.problems[0].place
-                found = place and self.inputs.source_with(place.file, self.plan.query.sources)
+                found = place and self.inputs.source_with(
+                    place.file, self.plan.query.sources, self.spark
+                )
                 if not found or found[1] in damaged:
                     raise
                 damaged.add(found[1])
@@ -83,7 +85,7 @@ class Batch:
             given = self.plan.query.sources
             sources = self.inputs.read_batch(self.spark, given, quarantine, damaged)
             for source in given:
-                if self.inputs.read_by_python(source):
+                if self.inputs.read_by_python(source, self.spark):
                     sources[source.name] = _kept(sources[source.name], kept)
             accounts = [
                 Account(output, schemas[output.stream], began)
@@ -103,19 +105,6 @@ class Batch:
             side = write_side(lowered.left_out(), self.plan, self.folder)
         outputs = tuple(done[output.name] for output in self.plan.query.outputs)
         return SparkRun(outputs=outputs, seconds=0.0, side=side)
-
-    def _rows_in(self) -> int | None:
-        """What Parquet files say they hold; others would have to be read for it."""
-        if self.inputs.folder is None:
-            return None
-        rows = 0
-        for source in self.plan.query.sources:
-            files = find_files(self.inputs.folder, source, spark=self.spark)
-            if files.suffix != PARQUET or not files.folder.is_local:
-                return None
-            found = files.locations(self.spark)
-            rows += sum(pq.read_metadata(one.path).num_rows for one in found)
-        return rows
 
 
 def _kept(data: DataFrame, until: ExitStack) -> DataFrame:

@@ -79,14 +79,18 @@ OnMetrics = Callable[[BatchMetrics], None]
 
 
 class QueryMetrics:
-    """Of one streaming query of Spark: :meth:`look` tells once after each micro-batch."""
+    """Of one streaming query of Spark: :meth:`told` is asked once after each micro-batch."""
 
     def __init__(self, query: str, part: str, outputs: tuple[Output, ...], hard: bool) -> None:
         self._query, self._part, self._outputs, self._hard = query, part, outputs, hard
         self._told = 0
         self._before: dict[str, tuple[int, int]] = {}
 
-    def look(
+    def has_news(self, batches: int) -> bool:
+        """Whether a micro-batch was done since the last time; ``batches``: in all."""
+        return batches != self._told
+
+    def told(
         self,
         batches: int,
         batch: int,
@@ -94,10 +98,8 @@ class QueryMetrics:
         dropped: Mapping[tuple[str, str], int],
         counts: Mapping[str, int],
         progress: Mapping[str, Any],
-    ) -> BatchMetrics | None:
-        """What came since the last time; None if no micro-batch was done."""
-        if batches == self._told:
-            return None
+    ) -> BatchMetrics:
+        """What there is to tell now."""
         self._told = batches
         at = now()
         kinds = {kind.value: 0 for kind in DropKind}
