@@ -1,31 +1,34 @@
-"""Does the driver of a long stream keep its memory?
+"""Does a long stream keep its memory, its state and its files?
 
-The rows of an hour (ten vehicles, ten tuples a second and source) go through a live query with a
-filter and a windowed join, cut into micro-batches of two seconds' rows; the hour is replayed as
-quickly as Spark can. Every so many micro-batches: resident memory of the driver's Python and of its
-Java; of Java's heap what is in use after a full collection, and what it has taken from the system.
+The rows of an hour (ten vehicles, ten tuples a second and source) go through a query with a filter
+and a windowed join, cut into micro-batches of two seconds' rows; the hour is replayed as quickly as
+Spark can. Every so many micro-batches: resident memory of the driver's Python, of its Java and of
+its Python workers; of Java's heap what is in use after a full collection; files and bytes of the
+state, and of the whole checkpoint (Spark's own list of the files it has read is in it and grows
+with them). What grows by less than a tenth from the second quarter of the run to its last is flat.
 
     python benchmarks/bench_spark_memory.py [--hours 1] [--batches 1800] [--samples 12]
+        [--json FILE] [--quick]
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
+import sys
 import tempfile
 import threading
 import time
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-
-from headway.compiler import compile_query
-from headway.files import load_query
-from headway.spark.session.spark_session import owned_session, run_conf
+from spark_fleet import BEGIN_US, MOMENT, write_file
+from spark_measuring import JavaHeap, folder_size, headway, java_pid, resident_mb, session, tree
 
 QUERY = """
 query: memory
@@ -48,8 +51,33 @@ outputs:
 """
 VEHICLES = 10
 CYCLE_US = 100_000
-BEGIN_US = 1_767_225_600_000_000
 COLUMNS = {"speed": "v", "heat": "celsius"}
+STATE = ("_states", "state")
+LOOK_S = 0.1
+GROWTH = 1.1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """After so many micro-batches; memory in MB."""
+
+    batches: int
+    python: float
+    java: float
+    heap: float
+    workers: float
+    state_files: int
+    state_kb: float
+    checkpoint_files: int
+
+    @property
+    def line(self) -> str:
+        return (
+            f"after {self.batches:6,} micro-batches: Python {self.python:.0f} MB, Java "
+            f"{self.java:.0f} MB, its heap {self.heap:.0f} MB, workers {self.workers:.0f} MB; "
+            f"state {self.state_files} files, {self.state_kb:,.0f} kB; checkpoint "
+            f"{self.checkpoint_files:,} files"
+        )
 
 
 def write_recording(folder: Path, hours: float, batches: int) -> int:
@@ -58,38 +86,71 @@ def write_recording(folder: Path, hours: float, batches: int) -> int:
     cycles = int(hours * 3_600_000_000 / CYCLE_US) // batches
     vehicles = [f"v{place}" for place in range(VEHICLES)] * cycles
     for source, column in COLUMNS.items():
-        (folder / source).mkdir(parents=True)
         for batch in range(batches):
             first = BEGIN_US + batch * cycles * CYCLE_US
             times = np.repeat(first + CYCLE_US * np.arange(cycles), VEHICLES)
             table = pa.table(
                 {
-                    "timestamp": pa.array(times, pa.timestamp("us", tz="UTC")),
+                    "timestamp": pa.array(times, MOMENT),
                     "vehicle": vehicles,
                     column: random.uniform(0, 40, len(times)),
                 }
             )
-            path = folder / source / f"{batch:06d}.parquet"
-            pq.write_table(table, path)
-            os.utime(path, (1_700_000_000 + batch, 1_700_000_000 + batch))
+            write_file(table, folder / source, batch)
     return len(COLUMNS) * batches * cycles * VEHICLES
 
 
-def resident_mb(pid: int | str) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise SystemExit(f"no VmRSS for {pid}")
+class Sampler(threading.Thread):
+    """Looks at the run from beside it; a full collection of Java comes with each sample."""
+
+    def __init__(self, spark: Any, checkpoint: Path, every: int) -> None:
+        super().__init__(daemon=True)
+        self._heap, self._java = JavaHeap(spark), java_pid(spark)
+        self._checkpoint, self._every = checkpoint, every
+        self.over = threading.Event()
+        self.found: list[Sample] = []
+
+    def run(self) -> None:
+        while not self.over.wait(LOOK_S):
+            if (done := self._batches()) >= (len(self.found) + 1) * self._every:
+                self.found.append(self._sample(done))
+                print(self.found[-1].line, file=sys.__stdout__, flush=True)
+
+    def _batches(self) -> int:
+        numbers = [
+            int(path.name)
+            for path in self._checkpoint.glob("*/commits/[0-9]*")
+            if path.name.isdecimal()
+        ]
+        return max(numbers, default=-1) + 1
+
+    def _sample(self, batches: int) -> Sample:
+        gc.collect()
+        java = resident_mb(self._java)  # collecting may give some back
+        kept = self._heap.kept()
+        workers = [pid for pid in tree(self._java) if pid != self._java]
+        states = [folder_size(path) for name in STATE for path in self._checkpoint.rglob(name)]
+        return Sample(
+            batches,
+            resident_mb(os.getpid()),
+            java,
+            kept,
+            sum(map(resident_mb, workers)),
+            sum(files for files, _ in states),
+            sum(size for _, size in states) / 1024,
+            folder_size(self._checkpoint)[0],
+        )
 
 
-def sample(java: Any, pid: int) -> tuple[float, ...]:
-    """Python, Java, heap in use after collection, heap taken; in MB."""
-    gc.collect()
-    runtime = java.java.lang.Runtime.getRuntime()
-    resident, taken = resident_mb(pid), runtime.totalMemory()  # collecting may give some back
-    java.java.lang.System.gc()
-    used = runtime.totalMemory() - runtime.freeMemory()
-    return resident_mb("self"), resident, used / 2**20, taken / 2**20
+def growth(found: list[Sample]) -> dict[str, float]:
+    """Of each series, the mean of the last quarter by that of the second."""
+    quarter = max(1, len(found) // 4)
+    told = {}
+    for field in fields(Sample)[1:]:
+        series = [float(getattr(one, field.name)) for one in found]
+        early, late = np.mean(series[quarter : 2 * quarter]), np.mean(series[-quarter:])
+        told[field.name] = float(late / early) if early else 1.0
+    return told
 
 
 def main() -> None:
@@ -97,41 +158,35 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--batches", type=int, default=1800)
     parser.add_argument("--samples", type=int, default=12)
+    parser.add_argument("--json", type=Path, help="write all numbers there")
+    parser.add_argument("--quick", action="store_true", help="the hour in 400 micro-batches")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="headway-memory-", dir="/dev/shm") as name:
+    if options.quick:
+        options.batches = 400
+    with tempfile.TemporaryDirectory(prefix="headway-memory-") as name:
         scratch = Path(name)
         (scratch / "query.yaml").write_text(QUERY)
-        plan = compile_query(load_query(scratch / "query.yaml").query)
         rows = write_recording(scratch / "recording", options.hours, options.batches)
-        with owned_session("local[2]", "memory", run_conf("edf", {})) as spark:
-            from headway.spark.stream.stream_run import StreamRun
-
-            java: Any = spark._jvm
-            pid = java.java.lang.ProcessHandle.current().pid()
-            stream = StreamRun(
-                spark, plan, scratch / "recording", scratch / "out", available_now=True,
-                checkpoint=scratch / "checkpoint", files_per_batch=1,
-            )  # fmt: skip
-            (query,) = stream.queries
-            running = threading.Thread(target=stream.run)
+        with session("local[2]") as spark:
+            checkpoint = Path(f"{scratch / 'out'}-checkpoint")
+            sampler = Sampler(spark, checkpoint, max(1, options.batches // options.samples))
+            sampler.start()
             began = time.perf_counter()
-            running.start()
-            found: list[tuple[float, ...]] = []
-            step = options.batches // options.samples
-            while running.is_alive():
-                if query.batches >= (len(found) + 1) * step:
-                    found.append((query.batches, *sample(java, pid)))
-                    print("after {:,} micro-batches: Python {:.0f} MB, Java {:.0f} MB, its heap "
-                          "{:.0f} of {:.0f} MB".format(*found[-1]), flush=True)  # fmt: skip
-                time.sleep(0.1)
-            running.join()
+            headway(scratch / "query.yaml", scratch / "recording", scratch / "out", 1, "local[2]")
             took = time.perf_counter() - began
-            tuples = sum(one.tuples for one in stream.outcome().outputs)
-    half = np.array(found[len(found) // 2 :])
-    slopes = [1000 * np.polyfit(half[:, 0], half[:, place], 1)[0] for place in (1, 2, 3, 4)]
-    print(f"{rows:,} rows, {tuples:,} tuples out, {query.batches:,} micro-batches in {took:.0f} s")
-    print("in the second half, for each 1,000 micro-batches: Python {:+.1f} MB, Java {:+.1f} MB, "
-          "its heap {:+.1f} of {:+.1f} MB".format(*slopes))  # fmt: skip
+            sampler.over.set()
+            sampler.join()
+        outputs = folder_size(scratch / "out")[0]
+    told = growth(sampler.found)
+    print(f"{rows:,} rows in {options.batches:,} micro-batches in {took:.0f} s, "
+          f"{outputs:,} files written")  # fmt: skip
+    for series, ratio in told.items():
+        verdict = "flat" if ratio < GROWTH else "grows"
+        print(f"  {series:17} {ratio:5.2f}x from the second quarter to the last: {verdict}")
+    if options.json:
+        samples = [asdict(one) for one in sampler.found]
+        data = {"rows": rows, "seconds": took, "samples": samples, "growth": told}
+        options.json.write_text(json.dumps(data, indent=1))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from spark_fleet import Fleet, difference
-from spark_measuring import Run, Stopwatch, headway, session, written
+from spark_measuring import Run, Stopwatch, folder_size, headway, session, written
 from spark_peers import PEERS, Given, Peer
 from typer.testing import CliRunner
 
@@ -117,22 +117,24 @@ def check_fused(query: Path, folder: Path, scratch: Path, case: str) -> str:
         names = [name for name in meant.column_names if name not in ADDED]
         sides = [sorted(map(repr, table.select(names).to_pylist())) for table in (got, meant)]
         if sides[0] != sides[1]:
-            return f"{output}: {len(sides[0]):,} rows, not those {len(sides[1]):,} of the vehicle engine"  # fmt: skip
+            return f"{output}: {len(sides[0]):,} rows, not the vehicle engine's {len(sides[1]):,}"
     return ""
 
 
 # ---------------------------------------------------------------- rounds
 
 
-def compare(spark: Any, given: Setting, rounds: int, scratch: Path) -> dict[str, list[Run]]:
+def compare(
+    spark: Any, given: Setting, rounds: int, scratch: Path, *, slow: bool = True
+) -> dict[str, list[Run]]:
     """The runs of each program, by name; stops at a wrong answer."""
     slots = spark.sparkContext.defaultParallelism
     quick = {peer.name: _by_hand(spark, peer, slots) for peer in given.peers if not peer.slow}
     runs = _rounds(given, {"Headway": _ours, **quick}, rounds, scratch / "all", warm=True)
-    slow = {peer.name: _by_hand(spark, peer, slots) for peer in given.peers if peer.slow}
-    if slow:
+    rest = {peer.name: _by_hand(spark, peer, slots) for peer in given.peers if peer.slow}
+    if slow and rest:
         first = given.beginning(SLOW_BATCHES)
-        runs |= _rounds(first, slow, 1, scratch / "first", warm=False)
+        runs |= _rounds(first, rest, 1, scratch / "first", warm=False)
     return runs
 
 
@@ -208,13 +210,21 @@ def summary(given: Setting, runs: dict[str, list[Run]]) -> dict[str, Any]:
     if given.case == "fusion":
         data["by_todays_fusion"] = ours["steady"] / TODAYS_FUSION
     if others:
-        native = {n: one for n, one in others.items() if not n.startswith("transformWith")}
-        best = max((native or others).values(), key=lambda one: one["steady"])
-        data["ratio_steady"] = _ratio(ours["steady"], best["steady"])
-        data["ratio_whole"] = _ratio(ours["rate"], max(one["rate"] for one in (native or others).values()))  # fmt: skip
-        data["ratio_batch"] = _ratio(best["batch_ms"], ours["batch_ms"])
-        data["ratio_cpu"] = _ratio(min(one["cpu_us"] for one in (native or others).values()), ours["cpu_us"])  # fmt: skip
+        native = [one for name, one in others.items() if not name.startswith("transformWith")]
+        rivals = native or list(others.values())
+        data["ratio_steady"] = _ratio(ours["steady"], max(one["steady"] for one in rivals))
+        data["ratio_whole"] = _ratio(ours["rate"], max(one["rate"] for one in rivals))
+        data["ratio_batch"] = _ratio(min(one["batch_ms"] for one in rivals), ours["batch_ms"])
+        data["ratio_cpu"] = _ratio(min(one["cpu_us"] for one in rivals), ours["cpu_us"])
     return data
+
+
+def bytes_of_a_row(given: Setting, folder: Path) -> dict[str, float]:
+    """As they were read, and as Headway wrote them."""
+    return {
+        f"bytes_{name}": folder_size(folder / where)[1] / given.fleet.rows
+        for name, where in (("in", "recording"), ("out", "out-0-0"))
+    }
 
 
 def _ratio(above: float, below: float) -> float:
@@ -225,8 +235,9 @@ def show(data: dict[str, Any]) -> None:
     print(f"{data['case']}: {data['rows']:,} rows, {data['vehicles']:,} vehicles, "
           f"{data['batches']} micro-batches, {data['master']}")  # fmt: skip
     for name, one in data["programs"].items():
-        print(f"  {name:28} steady {one['steady']:10,.0f} rows/s, whole {one['rate']:10,.0f} rows/s, "
-              f"{one['batch_ms']:8,.0f} ms a micro-batch, {one['cpu_us']:6.2f} us of processor a row")  # fmt: skip
+        rates = f"steady {one['steady']:9,.0f} rows/s, whole {one['rate']:9,.0f} rows/s"
+        times = f"{one['batch_ms']:7,.0f} ms a micro-batch, {one['cpu_us']:6.2f} us of cpu a row"
+        print(f"  {name:28} {rates}, {times}")
     if "ratio_steady" in data:
         name = "ratio_batch" if data["case"] == "small" else "ratio_steady"
         goal = f" (goal {GOALS[data['case']]:g}x)" if data["case"] in GOALS else ""
@@ -261,8 +272,10 @@ def run_case(case: str, options: argparse.Namespace) -> list[dict[str, Any]]:
             with tempfile.TemporaryDirectory(prefix="headway-stream-") as scratch:
                 given = setting(case, options.rows, vehicles, options.master)
                 runs = compare(spark, given, options.rounds, Path(scratch))
-            found.append(summary(given, runs))
-            show(found[-1])
+                data = summary(given, runs)
+                data |= bytes_of_a_row(given, Path(scratch) / "all")
+            found.append(data)
+            show(data)
     return found
 
 

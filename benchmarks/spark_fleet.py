@@ -52,7 +52,7 @@ sources:
   {_SPEED}
 operators:
   means:
-    aggregate: {{v: avg(v), top: max(v), n: count(*)}}
+    aggregate: {{end: window_end, v: avg(v), top: max(v), n: count(*)}}
     from: speed
     window: 5 s
 outputs:
@@ -130,7 +130,7 @@ class Fleet:
     # ---------------------------------------------------------------- what is written
 
     def write(self, folder: Path) -> Path:
-        """The query and the recording; gives the query's path. Nothing is done if they are there."""
+        """The query and the recording, if they are not there; gives the query's path."""
         query = folder / "query.yaml"
         if query.exists():
             return query
@@ -139,7 +139,7 @@ class Fleet:
         else:
             for source in self.sources:
                 for file, table in enumerate(self.pieces(source)):
-                    _write(table, folder / "recording" / source, file)
+                    write_file(table, folder / "recording" / source, file)
         shutil.copy(EXAMPLE / "components.yaml", folder)
         query.write_text(QUERIES[self.case], encoding="utf-8")
         return query
@@ -192,7 +192,7 @@ class Fleet:
                     place = one.schema.get_field_index("vehicle")
                     named = pa.array([f"v{number:05d}"] * one.num_rows, pa.string())
                     copies.append(one.set_column(place, "vehicle", named))
-                _write(pa.concat_tables(copies), recording / name, file)
+                write_file(pa.concat_tables(copies), recording / name, file)
 
     # ---------------------------------------------------------------- what must come out
 
@@ -205,23 +205,18 @@ class Fleet:
             return kept.set_column(3, "v", pc.multiply(kept["v"], 4.0))
         if self.case == "join":
             heat = pa.concat_tables(self.pieces("heat"))
-            moment = pa.array(np.asarray(heat["timestamp"].cast(pa.int64())), MOMENT)
-            return speed.set_column(0, "timestamp", moment).append_column(
-                "celsius", heat["celsius"]
-            )
+            return speed.append_column("celsius", heat["celsius"])  # a pair is as old as its older
         ends = np.asarray(speed["timestamp"].cast(pa.int64())) // WINDOW_US * WINDOW_US + WINDOW_US
-        grouped = speed.set_column(0, "timestamp", pa.array(ends, MOMENT)).group_by(
-            ["vehicle", "timestamp"]
-        )
+        grouped = speed.set_column(0, "end", pa.array(ends, MOMENT)).group_by(["vehicle", "end"])
         found = grouped.aggregate([("v", "mean"), ("v", "max"), ("v", "count")])
-        return self.comparable(found.rename_columns(["vehicle", "timestamp", "v", "top", "n"]))
+        return self.comparable(found.rename_columns(["vehicle", "end", "v", "top", "n"]))
 
     def comparable(self, table: pa.Table) -> pa.Table:
         """Programs with a global watermark keep what ends after it."""
         if self.case != "window":
             return table
         last = pa.scalar(self.end_us - LATENESS_US, MOMENT)
-        return table.filter(pc.less(table["timestamp"], last))
+        return table.filter(pc.less(table["end"].cast(MOMENT), last))
 
 
 def _driving(
@@ -242,7 +237,7 @@ def _driving(
     return pa.table(data)
 
 
-def _write(table: pa.Table, folder: Path, number: int) -> None:
+def write_file(table: pa.Table, folder: Path, number: int) -> None:
     """Spark takes files in the order of their times."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{number:06d}.parquet"
@@ -254,7 +249,7 @@ def _write(table: pa.Table, folder: Path, number: int) -> None:
 
 COMPARED = {
     "map": ["vehicle", "timestamp", "wheel", "v"],
-    "window": ["vehicle", "timestamp", "v", "top", "n"],
+    "window": ["vehicle", "end", "v", "top", "n"],
     "join": ["vehicle", "timestamp", "wheel", "v", "celsius"],
 }
 
@@ -265,7 +260,8 @@ def difference(fleet: Fleet, got: pa.Table, wanted: pa.Table) -> str:
     sides = []
     for table in (fleet.comparable(got), wanted):
         columns = {name: table[name] for name in names}
-        columns["timestamp"] = columns["timestamp"].cast(MOMENT)
+        moment = "end" if fleet.case == "window" else "timestamp"
+        columns[moment] = columns[moment].cast(MOMENT)
         plain = pa.table({name: column.combine_chunks() for name, column in columns.items()})
         sides.append(plain.sort_by([(name, "ascending") for name in names]))
     mine, theirs = sides
@@ -275,5 +271,6 @@ def difference(fleet: Fleet, got: pa.Table, wanted: pa.Table) -> str:
         same = pc.equal(mine[name], theirs[name].cast(mine[name].type))
         if not pc.all(same, skip_nulls=False).as_py():
             row = pc.index(same, False).as_py()
-            return f"{name}: {mine.slice(row, 1).to_pylist()} instead of {theirs.slice(row, 1).to_pylist()}"  # fmt: skip
+            got, want = (side.slice(row, 1).to_pylist()[0] for side in sides)
+            return f"{name}: {got} instead of {want}"
     return ""

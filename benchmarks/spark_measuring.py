@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import statistics
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +25,13 @@ import pyarrow.parquet as pq
 import pyspark
 from typer.testing import CliRunner
 
+import headway as headway_package
 from headway.cli import app
 from headway.spark.session.spark_session import is_local, owned_session, run_conf
+from headway.spark.session.spark_submit import ZIP, package
 
-SOURCE = Path(__file__).parents[1] / "src"
+HERE = Path(__file__).parent
+SOURCE = Path(headway_package.__file__).parents[1]
 _TICKS = os.sysconf("SC_CLK_TCK")
 FILES = 10_000
 """more than any recording here has: all in one micro-batch"""
@@ -38,14 +43,19 @@ FILES = 10_000
 @contextmanager
 def session(master: str, conf: dict[str, str] | None = None) -> Iterator[Any]:
     """Headway's; its settings make every program's micro-batches quicker, not only Headway's."""
-    settings = run_conf("edf", conf or {})
-    if not is_local(master):
-        os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        settings.setdefault("spark.executorEnv.PYTHONPATH", str(SOURCE))
-    with owned_session(master, "benchmark", settings) as spark:
-        yield spark
+    paths = os.pathsep.join([str(SOURCE), str(HERE)])
+    settings = run_conf("edf", {"spark.executorEnv.PYTHONPATH": paths, **(conf or {})})
+    with tempfile.TemporaryDirectory(prefix="headway-shipped-") as folder:
+        if not is_local(master):
+            os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+            os.environ["PYSPARK_PYTHON"] = sys.executable
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            # Each run would ship Headway again, which Spark refuses; now it is there already.
+            shipped = Path(folder) / ZIP
+            shipped.write_bytes(package(None))
+            settings["spark.submit.pyFiles"] = str(shipped)
+        with owned_session(master, "benchmark", settings) as spark:
+            yield spark
 
 
 def headway(
@@ -207,7 +217,7 @@ class Stopwatch:
     def run(self, rows: int, checkpoint: Path, batches: int) -> Run:
         """``batches``: how many had rows; an empty one may have come behind them."""
         ends = commits(checkpoint)[:batches]
-        between = [later - earlier for earlier, later in zip(ends, ends[1:], strict=False)]
+        between = [later - earlier for earlier, later in pairwise(ends)]
         span = sum(between)
         share = rows * len(between) / max(1, len(ends))
         return Run(

@@ -1,4 +1,4 @@
-"""Streaming programs that a Spark programmer would write by hand for the queries of ``spark_fleet``.
+"""Streams that a Spark programmer would write by hand for the queries of ``spark_fleet.py``.
 
 Each reads the same Parquet files, as many a micro-batch, keeps a watermark of a second where it has
 state, writes Parquet and is exactly-once. Each runs in a session of its own with the settings that
@@ -91,14 +91,13 @@ def window_native(settings: dict[str, str], window: str = "5 seconds") -> Progra
         means = speed.groupBy("vehicle", F.window("timestamp", window)).agg(
             F.avg("v").alias("v"), F.max("v").alias("top"), F.count("*").alias("n")
         )
-        end = F.col("window.end").alias("timestamp")
-        given.write(means.select("vehicle", end, "v", "top", "n"))
+        given.write(means.select("vehicle", "window.end", "v", "top", "n"))
 
     return run
 
 
 _WINDOW = "begin bigint, total double, top double, n bigint"
-_MEANS = "vehicle string, timestamp timestamp, v double, top double, n bigint"
+_MEANS = "vehicle string, end timestamp, v double, top double, n bigint"
 _Open = tuple[int, float, float, int]
 
 
@@ -121,9 +120,9 @@ class WindowsInPandas(StatefulProcessor):
         if closed:
             table = pd.DataFrame(
                 [(key[0], at + WINDOW_US, total / n, top, n) for at, total, top, n in closed],
-                columns=["vehicle", "timestamp", "v", "top", "n"],
+                columns=["vehicle", "end", "v", "top", "n"],
             )
-            table["timestamp"] = pd.to_datetime(table["timestamp"], unit="us")
+            table["end"] = pd.to_datetime(table["end"], unit="us")
             yield table
 
     def close(self) -> None:
@@ -173,9 +172,9 @@ def window_in_pandas(given: Given) -> None:
 def window_in_rows(given: Given) -> None:
     speed = given.read(given.session(ROCKSDB), "speed")
     plain = speed.select("vehicle", F.unix_micros("timestamp").alias("micros"), "v")
-    schema = _MEANS.replace("timestamp timestamp", "micros bigint")
+    schema = _MEANS.replace("end timestamp", "micros bigint")
     found = plain.groupBy("vehicle").transformWithState(WindowsInRows(), schema, "Append", "None")
-    given.write(found.withColumn("timestamp", F.timestamp_micros("micros")))
+    given.write(found.withColumn("end", F.timestamp_micros("micros")))
 
 
 # ---------------------------------------------------------------- join
@@ -195,7 +194,7 @@ def join_native(settings: dict[str, str]) -> Program:
             "s.vehicle = h.vehicle AND s.wheel = h.wheel AND h.timestamp BETWEEN "
             f"s.timestamp - {near} AND s.timestamp + {near}"
         )
-        moment = F.greatest("s.timestamp", "h.timestamp").alias("timestamp")
+        moment = F.least("s.timestamp", "h.timestamp").alias("timestamp")
         pairs = speed.join(heat, condition)
         given.write(pairs.select("s.vehicle", moment, "s.wheel", "v", "celsius"))
 
@@ -222,9 +221,8 @@ def join_carried(given: Given) -> None:
             left = left.selectExpr(
                 "vehicle", "wheel", "v", "t", "new", f"t div {SLICE_US} AS slice"
             )
-            near = F.expr(
-                f"explode(sequence((t - {REACH_US}) div {SLICE_US}, (t + {REACH_US}) div {SLICE_US}))"
-            )
+            first, last = (f"(t {sign} {REACH_US}) div {SLICE_US}" for sign in "-+")
+            near = F.expr(f"explode(sequence({first}, {last}))")
             right = right.select(
                 "vehicle", "wheel", "celsius", F.col("t").alias("u"), F.col("new").alias("fresh"),
                 near.alias("slice"),
@@ -232,13 +230,13 @@ def join_carried(given: Given) -> None:
             pairs = left.join(right, ["vehicle", "wheel", "slice"]).where(
                 f"abs(t - u) <= {REACH_US} AND (new OR fresh)"
             )
-            moment = F.timestamp_micros(F.greatest("t", "u")).alias("timestamp")
+            moment = F.timestamp_micros(F.least("t", "u")).alias("timestamp")
             out = given.scratch / "out.parquet" / f"batch={number}"
             pairs.select("vehicle", moment, "wheel", "v", "celsius").write.mode(
                 "overwrite"
             ).parquet(str(out))
-            (last,) = new.agg(F.max("t")).first() or (0,)
-            kept = rows.drop("new").where(f"t >= {(last or 0) - CARRIED_US}")
+            (newest,) = new.agg(F.max("t")).first() or (0,)
+            kept = rows.drop("new").where(f"t >= {(newest or 0) - CARRIED_US}")
             kept.write.mode("overwrite").parquet(str(carried / str(number)))
         finally:
             new.unpersist()

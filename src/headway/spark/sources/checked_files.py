@@ -104,8 +104,8 @@ class Quarantine:
 
 def _name(source: str, name: str, suffix: str) -> str:
     """Of the file about an input."""
-    told = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:12]
-    return f"{source}-{told}{suffix}"
+    digest = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:12]
+    return f"{source}-{digest}{suffix}"
 
 
 def entry_of(source: str, name: str, error: InputError) -> QuarantineEntry:

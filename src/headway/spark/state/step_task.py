@@ -253,8 +253,8 @@ class VehicleRows:
         tables, blobs = self._gathered(batches)
         segments = self.before.of(part)
         moved = self.before.moved
-        idle = not tables and self.clock is None and not moved and not self.ends
-        if idle or not (tables or segments):
+        waits = tables or self.clock is not None or self.program.forget is not None
+        if not (waits or moved or self.ends) or not (tables or segments):
             yield NewState(part, None, False, "", {}, 0)
             return
         if self.folder is not None:

@@ -44,8 +44,10 @@ from headway.spark.state.arrival_order import (
     ready,
 )
 from headway.spark.state.delayed_uploads import uploads_apart, vehicles_of
+from headway.spark.state.native_loop import vehicle_loop
+from headway.spark.state.step_programs import step_program
 from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
-from headway.spark.state.vehicle_loops import Given, PythonLoop, SideTuple, VehicleLoop
+from headway.spark.state.vehicle_loops import Given, SideTuple, VehicleLoop
 from headway.spark.state.vehicle_states import (
     NOT_YET,
     OWNER,
@@ -141,8 +143,8 @@ class VehicleSteps(Protocol):
 
 def program_for(plan: Plan) -> bytes | None:
     """The compiled program of a plan, to be handed to :func:`vehicle_steps` in every task; None
-    where the plan is run in Python."""
-    return None
+    where Python runs it (:func:`headway.spark.state.step_programs.step_program` says why)."""
+    return step_program(plan).library
 
 
 def vehicle_steps(
@@ -154,17 +156,14 @@ def vehicle_steps(
     most_held: int | None = None,
     upload_gap: int | None = None,
     program: bytes | None = None,
-    marked: bool = False,
 ) -> VehicleSteps:
     """Of a plan. ``listed``: the sources and operators whose lost tuples are told (None: all);
     ``hold``, ``forget`` and ``upload_gap`` (:mod:`headway.spark.state.delayed_uploads`) in
-    nanoseconds; ``program`` as :func:`program_for` gave it; ``marked``:
-    outputs have the columns ``#late`` and ``#at`` (when a tuple appeared) too."""
+    nanoseconds; ``program`` as :func:`program_for` gave it."""
     plan = on_one_node(plan)
-    loop = PythonLoop(plan, listed, marked=marked)
     return FleetSteps(
         plan,
-        loop,
+        vehicle_loop(plan, program, listed),
         listed=listed,
         hold=hold,
         forget=forget,

@@ -23,7 +23,8 @@ from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.accounting import Account, now
-from headway.spark.sources.intake import Intake, Piece
+from headway.spark.session.urgency import slots_of
+from headway.spark.sources.intake import Intake, Piece, each_piece
 from headway.spark.state.batch_manifest import (
     END,
     STATES,
@@ -166,8 +167,7 @@ class MicroBatches:
             return
         mark = done.mark if done is not None and done.batch == number else 0
         self._check_place(done, number)
-        for piece in intake.pieces(batch, number, mark):
-            self._step(piece, number)
+        each_piece(intake, batch, number, mark, lambda piece: self._step(piece, number))
 
     def _check_place(self, done: BatchRecord | None, number: int) -> None:
         """Batches come one after the other, or somebody took a record away."""
@@ -185,7 +185,7 @@ class MicroBatches:
         done = self._record
         step = 0 if done is None else done.step + 1
         self._drop_end()
-        lowered = lower_stream(self.work.plan, piece.sources)
+        lowered = lower_stream(self.work.plan, self._capped(piece.sources))
         before = self._states_before() if lowered.kind is Kind.STATE else None
         reports = self._way.reports(
             Step(
@@ -202,6 +202,12 @@ class MicroBatches:
         self._way.publish(record)
         self._records.sweep(record, done)
         self._record = record
+
+    def _capped(self, sources: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
+        most = self.work.most
+        if most is None:
+            return sources
+        return {name: data.coalesce(most) for name, data in sources.items()}
 
     def _drop_end(self) -> None:
         if self._end is not None:
@@ -220,7 +226,7 @@ class MicroBatches:
         bounds, most = self.work.bounds, self.work.most
         if bounds.partitions is not None:
             return bounds.partitions
-        slots = max(1, self.session.sparkContext.defaultParallelism)
+        slots = slots_of(self.session)
         wanted = slots if most is None else min(slots, most)
         return wanted if not before or wanted >= 2 * before or 2 * wanted <= before else before
 

@@ -228,8 +228,7 @@ class StreamRun:
     def _stop_queries(self) -> None:
         self._gate.give_up()
         for group in self.queries:
-            if group.query is not None and group.query.isActive:
-                group.query.stop()
+            group.stop()
 
     # ---------------------------------------------------------------- what was done
 

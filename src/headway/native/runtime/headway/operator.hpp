@@ -130,6 +130,8 @@ class Operator {
   /// Whether a result may be older than what caused it and all that is kept (a user's class).
   virtual bool own_timestamps() const { return false; }
 
+  /// Whether `save` writes all that it remembers (a user's class may have none of its own).
+  virtual bool saves() const { return true; }
   virtual void save(StateWriter& writer) const = 0;
   /// In place of the present state; false when the bytes are not such a state.
   virtual bool load(StateReader& reader) = 0;
