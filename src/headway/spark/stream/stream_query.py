@@ -176,7 +176,8 @@ class GroupQuery:
 
     def _on_batch(self, batch: DataFrame, number: int) -> None:
         """A soft batch waits at the gate with the deadline of what came now."""
-        assert self._work is not None and self._intake is not None
+        assert self._work is not None
+        assert self._intake is not None
         outputs = ", ".join(self.group.names)
         title = f"headway {self.plan.query.name}: batch {number}, output {outputs}"
         with (
