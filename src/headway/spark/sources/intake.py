@@ -22,12 +22,15 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Protocol
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headway.errors import FileError
 from headway.spark.lowering.engine_region import struct_name
 from headway.spark.lowering.frames import SOURCE
+from headway.spark.session.spark_failures import explained
 from headway.spark.session.urgency import slots_of
 
 
@@ -51,7 +54,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """``sources`` have the columns that :func:`~headway.spark.lowering.given_sources.as_source`
+    """``sources`` have the columns that :func:`~headway.spark.lowering.given_sources.in_order`
     takes. ``mark`` says how much of the batch is done when this is; ``last``: all of it.
     ``without_damaged`` reads its files to the end and gives it without those that cannot be read
     so, which are quarantined; None if all can."""
@@ -74,8 +77,9 @@ def each_piece(
             try:
                 compute(piece)
                 break
-            except PySparkException:
-                rest = piece.without_damaged()
+            except (PySparkException, Py4JError) as error:
+                of_a_file = isinstance(explained(error), FileError)
+                rest = piece.without_damaged() if of_a_file else None
                 if rest is None:
                     raise
                 piece = rest

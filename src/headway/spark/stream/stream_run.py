@@ -30,6 +30,7 @@ from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, no
 from headway.spark.sources.intake import Limits
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
+from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
 from headway.spark.stream.checkpoints import MARK, Checkpoint, open_run
 from headway.spark.stream.micro_batches import Bounds
@@ -112,7 +113,8 @@ class StreamRun:
         self._gate = GATES[policy]()
         self._rejected = Rejected(output / side_name(DropKind.REJECTED, plan))
         if not run.resumed:
-            write_empty_side(plan, output)
+            at = Location.of(output)
+            write_empty_side(plan, at, file_store(at, spark))
         bounds = Bounds(hold, forget, most_held, partitions, upload_gap)
         self.queries: list[GroupQuery] = []
         listed: set[str] = set()
