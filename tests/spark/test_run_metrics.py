@@ -35,7 +35,7 @@ def test_sums_and_what_is_new() -> None:
     assert (alarm.tuples, alarm.misses, alarm.new_tuples, alarm.new_misses) == (2, 1, 2, 1)
     assert alarm.deadline_ms == 600.0
     assert alarm.latency_p99_ms == pytest.approx(700, rel=0.02)
-    assert first.dropped == {"late": 4, "shed": 0, "failed": 0, "rejected": 0}
+    assert first.dropped == {"late": 4, "shed": 0, "failed": 0}
     assert not metrics.has_news(1), "told already"
     second = metrics.told(3, 2, {"alarm": tally([100, 700, 800])}, {}, {"held": 5}, {"id": "x"})
     assert (second.batch, second.outputs[0].new_tuples, second.outputs[0].new_misses) == (2, 1, 1)

@@ -102,7 +102,7 @@ class QueryMetrics:
         """What there is to tell now."""
         self._told = batches
         at = now()
-        kinds = {kind.value: 0 for kind in DropKind}
+        kinds = {kind.value: 0 for kind in (DropKind.LATE, DropKind.SHED, DropKind.FAILED)}
         for (kind, _), count in dropped.items():
             kinds[kind] = kinds.get(kind, 0) + count
         return BatchMetrics(
