@@ -83,16 +83,21 @@ class QueryMetrics:
 
     def __init__(self, query: str, part: str, outputs: tuple[Output, ...], hard: bool) -> None:
         self._query, self._part, self._outputs, self._hard = query, part, outputs, hard
-        self._told = 0
+        self._told = -1
         self._before: dict[str, tuple[int, int]] = {}
 
-    def has_news(self, batches: int) -> bool:
-        """Whether a micro-batch was done since the last time; ``batches``: in all."""
-        return batches != self._told
+    def begin(self, step: int, tallies: Mapping[str, Tally]) -> None:
+        """What earlier processes of the run have done is not new."""
+        self._told = step
+        self._before = {name: (one.tuples, one.misses) for name, one in tallies.items()}
+
+    def has_news(self, step: int) -> bool:
+        """Whether something was done since the last time; ``step`` is the last that was."""
+        return step != self._told
 
     def told(
         self,
-        batches: int,
+        step: int,
         batch: int,
         tallies: Mapping[str, Tally],
         dropped: Mapping[tuple[str, str], int],
@@ -100,7 +105,7 @@ class QueryMetrics:
         progress: Mapping[str, Any],
     ) -> BatchMetrics:
         """What there is to tell now."""
-        self._told = batches
+        self._told = step
         at = now()
         kinds = {kind.value: 0 for kind in (DropKind.LATE, DropKind.SHED, DropKind.FAILED)}
         for (kind, _), count in dropped.items():

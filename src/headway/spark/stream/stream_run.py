@@ -158,8 +158,10 @@ class StreamRun:
     def _run(self) -> SparkRun:
         try:
             with translated():
-                for query in self.queries:
+                for query, metrics in zip(self.queries, self._metrics, strict=True):
                     query.start(self._spark)
+                    if query.record is not None:
+                        metrics.begin(query.record.step, query.tallies)
                 self._watch()
         except KeyboardInterrupt:
             self._stopping = True
@@ -199,10 +201,10 @@ class StreamRun:
             return
         for group, metrics in zip(self.queries, self._metrics, strict=True):
             record = group.record
-            if record is None or group.query is None or not metrics.has_news(group.batches):
+            if record is None or group.query is None or not metrics.has_news(record.step):
                 continue
             found = metrics.told(
-                group.batches,
+                record.step,
                 record.batch,
                 group.tallies,
                 record.side,
