@@ -76,6 +76,8 @@ class BatchMetrics:
 
 
 OnMetrics = Callable[[BatchMetrics], None]
+Done = tuple[int, int]
+"""the last micro-batch, and the last step: one may take several, and the end of the input is one"""
 
 
 class QueryMetrics:
@@ -83,29 +85,28 @@ class QueryMetrics:
 
     def __init__(self, query: str, part: str, outputs: tuple[Output, ...], hard: bool) -> None:
         self._query, self._part, self._outputs, self._hard = query, part, outputs, hard
-        self._told = -1
+        self._told: Done | None = None
         self._before: dict[str, tuple[int, int]] = {}
 
-    def begin(self, step: int, tallies: Mapping[str, Tally]) -> None:
+    def begin(self, done: Done, tallies: Mapping[str, Tally]) -> None:
         """What earlier processes of the run have done is not new."""
-        self._told = step
+        self._told = done
         self._before = {name: (one.tuples, one.misses) for name, one in tallies.items()}
 
-    def has_news(self, step: int) -> bool:
-        """Whether something was done since the last time; ``step`` is the last that was."""
-        return step != self._told
+    def has_news(self, done: Done) -> bool:
+        """Whether something was done since the last time."""
+        return done != self._told
 
     def told(
         self,
-        step: int,
-        batch: int,
+        done: Done,
         tallies: Mapping[str, Tally],
         dropped: Mapping[tuple[str, str], int],
         counts: Mapping[str, int],
         progress: Mapping[str, Any],
     ) -> BatchMetrics:
         """What there is to tell now."""
-        self._told = step
+        self._told = done
         at = now()
         kinds = {kind.value: 0 for kind in (DropKind.LATE, DropKind.SHED, DropKind.FAILED)}
         for (kind, _), count in dropped.items():
@@ -113,7 +114,7 @@ class QueryMetrics:
         return BatchMetrics(
             query=self._query,
             part=self._part,
-            batch=batch,
+            batch=done[0],
             at=at,
             outputs=tuple(
                 self._of(one, tallies.get(one.name, Tally()), at) for one in self._outputs

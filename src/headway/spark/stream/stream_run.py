@@ -161,7 +161,8 @@ class StreamRun:
                 for query, metrics in zip(self.queries, self._metrics, strict=True):
                     query.start(self._spark)
                     if query.record is not None:
-                        metrics.begin(query.record.step, query.tallies)
+                        done = (query.record.batch, query.record.step)
+                        metrics.begin(done, query.tallies)
                 self._watch()
         except KeyboardInterrupt:
             self._stopping = True
@@ -201,11 +202,13 @@ class StreamRun:
             return
         for group, metrics in zip(self.queries, self._metrics, strict=True):
             record = group.record
-            if record is None or group.query is None or not metrics.has_news(record.step):
+            if record is None or group.query is None:
+                continue
+            done = (record.batch, record.step)
+            if not metrics.has_news(done):
                 continue
             found = metrics.told(
-                record.step,
-                record.batch,
+                done,
                 group.tallies,
                 record.side,
                 {**record.counts, **record.loaded},
