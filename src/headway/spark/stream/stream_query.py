@@ -175,9 +175,12 @@ class GroupQuery:
 
     def _on_batch(self, batch: DataFrame, number: int) -> None:
         """A soft batch waits at the gate with the deadline of what came now."""
-        assert self._work is not None and self._intake is not None
-        with self.gate.passing(now() + self.group.deadline // MICROSECOND):
-            self._work.run(without_heartbeat(batch), number, self._intake)
+        work, intake = self._work, self._intake
+        assert work is not None
+        assert intake is not None
+        passing = self.gate.passing(now() + self.group.deadline // MICROSECOND)
+        with passing, self.share.workers(batch.sparkSession):
+            work.run(without_heartbeat(batch), number, intake)
         self.batches += 1
         for pace, tally in zip(self.paces, self.tallies.values(), strict=True):
             pace.note(time.monotonic() - self._clock, tally.tuples)
