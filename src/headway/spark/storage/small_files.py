@@ -31,7 +31,7 @@ class _Latest(AccumulatorParam[Sent]):
         return value1
 
 
-class TaskFiles:
+class SmallFiles:
     """It may be copied to tasks; there, what a folder elsewhere holds is as it was when the task's
     function was made."""
 
