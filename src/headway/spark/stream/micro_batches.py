@@ -128,8 +128,8 @@ class Way(Protocol):
     def withdraw(self, record: BatchRecord) -> None:
         """More input comes: windows that the end closed are open again."""
 
-    def sweep(self, record: BatchRecord | None) -> None:
-        """Removes what steps after this one left behind; none may be running."""
+    def sweep(self) -> None:
+        """Removes what steps left behind that never were done; none may be running."""
 
 
 class MicroBatches:
@@ -157,7 +157,7 @@ class MicroBatches:
         self._end = self._records.end()
         if self._record is not None:
             self._way.publish(self._record)
-        self._way.sweep(self._record)
+        self._way.sweep()
 
     def run(self, batch: DataFrame, number: int, intake: Intake) -> None:
         """A micro-batch of Spark."""

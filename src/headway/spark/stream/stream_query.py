@@ -175,15 +175,17 @@ class GroupQuery:
 
     def _on_batch(self, batch: DataFrame, number: int) -> None:
         """A soft batch waits at the gate with the deadline of what came now."""
-        assert self._work is not None
-        assert self._intake is not None
+        work, intake = self._work, self._intake
+        assert work is not None
+        assert intake is not None
         outputs = ", ".join(self.group.names)
         title = f"headway {self.plan.query.name}: batch {number}, output {outputs}"
         with (
             self.gate.passing(now() + self.group.deadline // MICROSECOND),
-            titled(self._work.session, title),
+            titled(work.session, title),
+            self.share.workers(work.session),
         ):
-            self._work.run(without_heartbeat(batch), number, self._intake)
+            work.run(without_heartbeat(batch), number, intake)
         self.batches += 1
         for pace, tally in zip(self.paces, self.tallies.values(), strict=True):
             pace.note(time.monotonic() - self._clock, tally.tuples)
