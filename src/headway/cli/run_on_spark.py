@@ -28,18 +28,19 @@ from headway.cli.terminal import (
     write,
     write_problem,
 )
-from headway.engine.run_folder import write_summary
+from headway.engine.run_folder import SUMMARY
 from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.plan import Plan
+from headway.model.quantities import parse_duration
 from headway.report.plan.plan_tables import NONE, Table
 from headway.report.tables import run_tables
 from headway.spark.session import spark_session
 from headway.spark.session.spark_submit import ship
 from headway.spark.spark_results import SparkRun
-from headway.spark.storage.file_stores import Publishing, file_store
+from headway.spark.storage.file_stores import PUBLISH, Publishing, file_store, remove_parts
 from headway.spark.storage.locations import Location
-from headway.spark.storage.output_folder import OutputFolder
+from headway.spark.storage.output_folder import OutputFolder, write_summary
 
 if TYPE_CHECKING:
     from headway.spark.batch.batch_sinks import OnRows, Sink
@@ -143,6 +144,10 @@ class SparkOptions:
     checkpoint: str | None
     available_now: bool
     files_per_batch: int | None
+    max_rate: float | None
+    forget: str | None
+    most_held: int | None
+    partitions: int | None
     late_ok: bool
     adopt: bool
     ui: bool
@@ -161,14 +166,30 @@ class SparkOptions:
             "--checkpoint": self.checkpoint is not None,
             "--available-now": self.available_now,
             "--files-per-batch": self.files_per_batch is not None,
+            "--max-rate": self.max_rate is not None,
+            "--forget": self.forget is not None,
+            "--most-held": self.most_held is not None,
+            "--partitions": self.partitions is not None,
             "--late-ok": self.late_ok,
             "--adopt": self.adopt,
         }
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
                 raise InputError(f"{name} is for --mode stream; a batch replays all there is")
+        if self.max_rate is not None and not self.max_rate > 0:
+            raise InputError("--max-rate is more than 0 tuples a second", got=f"{self.max_rate:g}")
+        _ = self.forget_ns  # InputError if it is no duration
         if self.json and self.format == CONSOLE:
             raise InputError("--json and --format console both want standard output: choose one")
+
+    @property
+    def forget_ns(self) -> int | None:
+        if self.forget is None:
+            return None
+        try:
+            return parse_duration(self.forget)
+        except ValueError as error:
+            raise InputError(str(error), at="--forget") from None
 
     def sink(self) -> Sink:
         from headway.spark.batch.batch_sinks import Sink
@@ -227,13 +248,15 @@ def check_plan(plan: Plan, options: SparkOptions) -> None:
 
 
 @contextmanager
-def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
+def _session(options: SparkOptions, plan: Plan, output: Location) -> Iterator[Any]:
     """A cluster's Pythons get Headway and the user's modules with it."""
     conf = spark_session.run_conf(
         options.policy, spark_session.parse_options(options.conf, "--conf")
     )
     if options.ui:
         conf["spark.ui.enabled"] = "true"
+    if options.publish is not None:
+        conf[f"{PUBLISH}{output.scheme}"] = options.publish.value
     say_starting(shown=not options.json)
     with spark_session.owned_session(options.master, f"headway {plan.query.name}", conf) as spark:
         if spark.sparkContext.uiWebUrl:
@@ -282,7 +305,7 @@ def _batch(
     with (
         claimed([output]) if output.is_local else nullcontext(),
         opened_folder(
-            output, options.publish, lambda: _session(options, plan), force=force
+            output, options.publish, lambda: _session(options, plan, output), force=force
         ) as (folder, spark),
     ):  # fmt: skip
         from headway.spark.batch.batch_run import Batch
@@ -304,14 +327,13 @@ def _stream(
     from headway.spark.stream.run_lock import Lock, claimed
     from headway.spark.stream.stream_run import StreamRun, run_about
 
-    plan, folder = prepared.plan, output.path
-    checkpoint = Location.of(options.checkpoint or output / "_checkpoint").path
+    plan = prepared.plan
+    place = Checkpoint(Location.of(options.checkpoint or output / "_checkpoint"), output)
 
     def write_outcome(run: SparkRun) -> str:
         data = {"query": plan.query.name, **options.data, **run.data(), "files": stream.files}
-        return write_summary(folder, data)
+        return write_summary(output, results, data)
 
-    place = Checkpoint(Location.of(checkpoint), Location.of(output))
     locks: list[Lock] | None = None
     with ExitStack() as held:
         if place.both_local:
@@ -319,17 +341,22 @@ def _stream(
             about = run_about(inputs, options.sink(), available_now=options.available_now)
             with prepared.placing():
                 refuse_run(plan, place, about, afresh=force, adopt=options.adopt)
-        spark = held.enter_context(_session(options, plan))
+        spark = held.enter_context(_session(options, plan, output))
+        results = file_store(output, spark)
         stream = StreamRun(
             spark,
             plan,
             inputs,
-            folder,
-            checkpoint=checkpoint,
+            output,
+            checkpoint=place.folder,
             sink=options.sink(),
             policy=options.policy,
             available_now=options.available_now,
             files_per_batch=options.files_per_batch,
+            max_rate=options.max_rate,
+            forget=options.forget_ns,
+            most_held=options.most_held,
+            partitions=options.partitions,
             late_ok=options.late_ok,
             afresh=force,
             adopt=options.adopt,
@@ -338,9 +365,11 @@ def _stream(
             on_outcome=write_outcome,
         )
         shown = not options.json and options.format != CONSOLE
+        remove_parts(output, results, SUMMARY)
         with stream_progress(stream, shown=shown), prepared.placing():
             run = stream.run()
-    return run, write_outcome(run)
+        text = write_outcome(run)
+    return run, text
 
 
 def _explained(

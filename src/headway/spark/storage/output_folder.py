@@ -306,6 +306,14 @@ def _all_in(at: Location, store: FileStore) -> list[str]:
     return [entry.name for entry in store.entries(at)] if there and there.is_folder else []
 
 
+def write_summary(folder: Location, store: FileStore, data: dict[str, Any]) -> str:
+    """Into a folder that is written piece by piece; replaces the one that is there. Gives the
+    text."""
+    text = summary_text({**data, **MARK})
+    store.write_whole(folder / SUMMARY, text)
+    return text
+
+
 def complete_files(folder: Location, store: FileStore) -> dict[str, list[Location]]:
     """For readers: the files of each output that count. NotThere before a run is complete."""
     data = json.loads(store.read_bytes(folder / SUMMARY))
