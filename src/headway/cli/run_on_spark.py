@@ -150,6 +150,8 @@ class SparkOptions:
     partitions: int | None
     late_ok: bool
     adopt: bool
+    upload_gap: str | None
+    metrics: Path | None
     ui: bool
     format: str
     options: list[str]
@@ -172,24 +174,25 @@ class SparkOptions:
             "--partitions": self.partitions is not None,
             "--late-ok": self.late_ok,
             "--adopt": self.adopt,
+            "--upload-gap": self.upload_gap is not None,
+            "--metrics": self.metrics is not None,
         }
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
                 raise InputError(f"{name} is for --mode stream; a batch replays all there is")
         if self.max_rate is not None and not self.max_rate > 0:
             raise InputError("--max-rate is more than 0 tuples a second", got=f"{self.max_rate:g}")
-        _ = self.forget_ns  # InputError if it is no duration
+        _ = self.forget_ns, self.upload_gap_ns  # InputError if they are no durations
         if self.json and self.format == CONSOLE:
             raise InputError("--json and --format console both want standard output: choose one")
 
     @property
     def forget_ns(self) -> int | None:
-        if self.forget is None:
-            return None
-        try:
-            return parse_duration(self.forget)
-        except ValueError as error:
-            raise InputError(str(error), at="--forget") from None
+        return _nanoseconds(self.forget, "--forget")
+
+    @property
+    def upload_gap_ns(self) -> int | None:
+        return _nanoseconds(self.upload_gap, "--upload-gap")
 
     def sink(self) -> Sink:
         from headway.spark.batch.batch_sinks import Sink
@@ -200,6 +203,16 @@ class SparkOptions:
     def data(self) -> dict[str, Any]:
         return {"engine": "spark", "mode": self.mode.value, "master": self.master,
                 "policy": self.policy}  # fmt: skip
+
+
+def _nanoseconds(text: str | None, option: str) -> int | None:
+    """InputError where it is no duration."""
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InputError(str(error), at=option) from None
 
 
 def run_spark(
@@ -325,6 +338,7 @@ def _stream(
     local folders is refused before Spark starts."""
     from headway.spark.stream.checkpoints import Checkpoint, refuse_run
     from headway.spark.stream.run_lock import Lock, claimed
+    from headway.spark.stream.run_metrics import JsonLines
     from headway.spark.stream.stream_run import StreamRun, run_about
 
     plan = prepared.plan
@@ -338,9 +352,17 @@ def _stream(
     with ExitStack() as held:
         if place.both_local:
             locks = held.enter_context(claimed([place.folder, place.output]))
-            about = run_about(inputs, options.sink(), available_now=options.available_now)
+            about = run_about(
+                inputs,
+                options.sink(),
+                available_now=options.available_now,
+                upload_gap=options.upload_gap_ns,
+            )
             with prepared.placing():
                 refuse_run(plan, place, about, afresh=force, adopt=options.adopt)
+        metrics = None if options.metrics is None else JsonLines(options.metrics)
+        if metrics is not None:
+            held.callback(metrics.close)
         spark = held.enter_context(_session(options, plan, output))
         results = file_store(output, spark)
         stream = StreamRun(
@@ -361,8 +383,10 @@ def _stream(
             afresh=force,
             adopt=options.adopt,
             locks=locks,
+            upload_gap=options.upload_gap_ns,
             on_rows=show_rows,
             on_outcome=write_outcome,
+            on_metrics=metrics,
         )
         shown = not options.json and options.format != CONSOLE
         remove_parts(output, results, SUMMARY)

@@ -198,6 +198,8 @@ SPARK_ONLY = frozenset(
         "partitions",
         "late_ok",
         "adopt",
+        "upload_gap",
+        "metrics",
         "topic",
         "input_option",
         "publish",
@@ -471,6 +473,18 @@ def run(
             "--adopt", help="Spark, stream: go on from here with a query that has changed"
         ),
     ] = False,
+    upload_gap: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Spark, stream: what arrived so long before its vehicle's newest is an upload of "
+            "its own, not late",
+        ),
+    ] = None,
+    metrics: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Spark, stream: a line of JSON after each micro-batch"),
+    ] = None,
     publish: terminal.PublishOption = None,
     ui: terminal.UiOption = False,
     format: Annotated[
@@ -578,6 +592,8 @@ def run(
         partitions=partitions,
         late_ok=late_ok,
         adopt=adopt,
+        upload_gap=upload_gap,
+        metrics=metrics,
         ui=ui,
         format=format,
         options=option or [],

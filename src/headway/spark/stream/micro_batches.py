@@ -60,12 +60,14 @@ def step_name(number: int) -> str:
 class Bounds:
     """Of what a stream keeps; times in nanoseconds, None: no bound. ``hold``: how long a live
     vehicle's tuples wait for a source of which nothing comes; None: a replay, they wait for ever.
-    ``partitions``: how many the vehicles are dealt out to; None: as many as there are slots."""
+    ``partitions``: how many the vehicles are dealt out to; None: as many as there are slots.
+    ``upload_gap``: what arrived so long before the newest of its vehicle is a delayed upload."""
 
     hold: int | None = None
     forget: int | None = None
     most_held: int | None = None
     partitions: int | None = None
+    upload_gap: int | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class MicroBatches:
     def __init__(
         self, session: SparkSession, work: GroupWork, way: Way, sent: Sequence[SmallFiles] = ()
     ) -> None:
-        self._session, self.work, self._way, self._sent = session, work, way, sent
+        self.session, self.work, self._way, self._sent = session, work, way, sent
         self._records = BatchRecords(work.states, file_store(work.states, session))
         self._record: BatchRecord | None = None
         self._end: BatchRecord | None = None
@@ -230,7 +232,7 @@ class MicroBatches:
         bounds, most = self.work.bounds, self.work.most
         if bounds.partitions is not None:
             return bounds.partitions
-        slots = slots_of(self._session)
+        slots = slots_of(self.session)
         wanted = slots if most is None else min(slots, most)
         return wanted if not before or wanted >= 2 * before or 2 * wanted <= before else before
 
@@ -255,13 +257,14 @@ class MicroBatches:
         """Compiled once, and handed to the workers once."""
         plan, bounds = self.work.plan, self.work.bounds
         program = program_for(plan)
-        shared: Any = None if program is None else self._session.sparkContext.broadcast(program)
+        shared: Any = None if program is None else self.session.sparkContext.broadcast(program)
         return VehicleProgram(
             plan_to_json(plan),
             self.work.listed,
             bounds.hold,
             bounds.forget,
             bounds.most_held,
+            bounds.upload_gap,
             shared,
         )
 
@@ -275,7 +278,7 @@ class MicroBatches:
             return
         if self._end is None:
             before = StatesBefore(done.partitions, done.states)
-            nobody = self._session.range(0)
+            nobody = self.session.range(0)
             reports = self._way.reports(
                 Step(
                     END,

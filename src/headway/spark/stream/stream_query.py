@@ -26,11 +26,11 @@ from headway.model.query import Criticality, Output
 from headway.spark.accounting import now
 from headway.spark.batch.batch_sinks import OnRows, Sink
 from headway.spark.lowering.regions import ancestors, part_with
+from headway.spark.session.job_titles import titled
 from headway.spark.session.urgency import POOL, Gates, Share, slots_of
 from headway.spark.side_files import side_name
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected
-from headway.spark.sources.intake import Intake, Limits
-from headway.spark.sources.recorded_files import Inputs
+from headway.spark.sources.intake import Intake, Limits, StreamInputs
 from headway.spark.spark_results import OutputProgress, SparkOutput, StreamPace
 from headway.spark.state.batch_manifest import BatchRecord
 from headway.spark.storage.locations import Location
@@ -96,7 +96,7 @@ class GroupQuery:
 
     plan: Plan
     group: Group
-    inputs: Inputs
+    inputs: StreamInputs
     output: Location
     checkpoint: Location
     run: str
@@ -176,8 +176,14 @@ class GroupQuery:
 
     def _on_batch(self, batch: DataFrame, number: int) -> None:
         """A soft batch waits at the gate with the deadline of what came now."""
-        assert self._work is not None and self._intake is not None
-        with self.gate.passing(now() + self.group.deadline // MICROSECOND):
+        assert self._work is not None
+        assert self._intake is not None
+        outputs = ", ".join(self.group.names)
+        title = f"headway {self.plan.query.name}: batch {number}, output {outputs}"
+        with (
+            self.gate.passing(now() + self.group.deadline // MICROSECOND),
+            titled(self._work.session, title),
+        ):
             self._work.run(without_heartbeat(batch), number, self._intake)
         self.batches += 1
         for pace, tally in zip(self.paces, self.tallies.values(), strict=True):
@@ -186,7 +192,10 @@ class GroupQuery:
     def finish(self) -> None:
         """The input has ended: what the state still holds comes out."""
         assert self._work is not None
-        self._work.finish()
+        outputs = ", ".join(self.group.names)
+        title = f"headway {self.plan.query.name}: end of the input, output {outputs}"
+        with titled(self._work.session, title):
+            self._work.finish()
 
     # ---------------------------------------------------------------- what was done
 
