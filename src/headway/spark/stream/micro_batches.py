@@ -44,6 +44,7 @@ from headway.spark.state.task_files import TaskReport
 from headway.spark.state.vehicle_steps import program_for
 from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
+from headway.spark.storage.small_files import SmallFiles
 from headway.spark.stream.lower_stream import Kind, LoweredStream, kind_of, lower_stream
 from headway.spark.tallies import Tally
 
@@ -133,10 +134,13 @@ class Way(Protocol):
 
 
 class MicroBatches:
-    """Of one group, in one process. ``session`` is one of the group's own."""
+    """Of one group, in one process. ``session`` is one of the group's own; ``sent`` are files that
+    its tasks may leave to the driver."""
 
-    def __init__(self, session: SparkSession, work: GroupWork, way: Way) -> None:
-        self.session, self.work, self._way = session, work, way
+    def __init__(
+        self, session: SparkSession, work: GroupWork, way: Way, sent: Sequence[SmallFiles] = ()
+    ) -> None:
+        self.session, self.work, self._way, self._sent = session, work, way, sent
         self._records = BatchRecords(work.states, file_store(work.states, session))
         self._record: BatchRecord | None = None
         self._end: BatchRecord | None = None
@@ -198,6 +202,8 @@ class MicroBatches:
             )
         )
         record = _summed(done, reports, before, step, number, piece)
+        for files in self._sent:
+            files.take()
         self._records.commit(record)
         self._way.publish(record)
         self._records.sweep(record, done)

@@ -135,17 +135,18 @@ class GroupQuery:
         session = self.share.session(spark)
         for key, value in PLAIN_JOBS.items():
             session.conf.set(key, value)
-        batches = MicroBatches(
-            session, self.work, way_of(session, self.work, self.sink, self.run, self.on_rows)
-        )
+        quarantine = Quarantine(self.output / FOLDER, session)
+        rejected = Rejected(self.output / side_name(DropKind.REJECTED, self.plan), session)
+        way = way_of(session, self.work, self.sink, self.run, self.on_rows)
+        batches = MicroBatches(session, self.work, way, (quarantine.files, rejected.files))
         batches.take_up()
         self._work = batches
         with self.share.workers(spark):
             self._intake = self.inputs.intake(
                 session,
                 self.work.plan.query.sources,
-                Quarantine(self.output / FOLDER, session),
-                Rejected(self.output.path / side_name(DropKind.REJECTED, self.plan)),
+                quarantine,
+                rejected,
                 replace(self.limits, slots=self._slots(session), spread=not batches.keeps_state),
             )
         live = self.bounds.hold is not None and batches.keeps_state
