@@ -30,7 +30,8 @@ from headway.model.query import Source
 from headway.spark.lowering.frames import conformed
 from headway.spark.session.python_workers import enter
 from headway.spark.sources.checked_files import text_schema, text_tables
-from headway.spark.sources.recorded_files import PARQUET, Files, find_files
+from headway.spark.sources.source_files import PARQUET, Files, find_files
+from headway.spark.storage.locations import Location
 
 _BINARY = StructType(
     [
@@ -45,9 +46,9 @@ _BINARY = StructType(
 def read_new_files(spark: SparkSession, folder: str, source: Source) -> DataFrame:
     """The files that are there and those that will come; ``position`` breaks no ties here, because
     nothing that reads it asks for an order. FileError if there is no place for such files."""
-    files = find_files(Path(folder), source, streaming=True)
+    files = find_files(Location.of(folder), source, streaming=True, spark=spark)
     reader = spark.readStream.option("pathGlobFilter", files.pattern)
-    place = _escaped(str(files.folder.absolute()))
+    place = files.folder.spark_path
     if files.suffix == PARQUET:
         found = reader.schema(_parquet_schema(spark, files)).parquet(place)
         return conformed(found, source.schema, str(files.folder), F.lit(None))
@@ -57,14 +58,10 @@ def read_new_files(spark: SparkSession, folder: str, source: Source) -> DataFram
 
 def _parquet_schema(spark: SparkSession, files: Files) -> StructType:
     """A stream wants to be told; columns may be narrower in the files than in the query."""
-    if not files.paths():
+    found = files.locations(spark)
+    if not found:
         return text_schema(files.source.schema)
-    return spark.read.parquet(*(_escaped(str(path.absolute())) for path in files.paths())).schema
-
-
-def _escaped(path: str) -> str:
-    """Spark reads paths as patterns."""
-    return "".join(f"\\{letter}" if letter in "[]{}*?\\" else letter for letter in path)
+    return spark.read.parquet(*(one.spark_path for one in found)).schema
 
 
 def _reader(source: Source) -> Any:
