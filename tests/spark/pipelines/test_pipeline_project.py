@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.calling import headway
+from tests.cli.invoke import headway
 
 from headway.compiler import compile_query
 from headway.errors import FileError, UnsupportedError
@@ -53,7 +53,9 @@ def test_a_dataset_for_each_output_and_each_shared_stream() -> None:
 
 def test_every_operator_is_computed_for_some_dataset() -> None:
     plan = compile_query(parse_query(NAMES).query)
-    computed = {name for part in pipeline_parts(plan) for d in part.datasets for name in d.operators}
+    computed = {
+        name for part in pipeline_parts(plan) for d in part.datasets for name in d.operators
+    }
     assert computed == {operator.name for operator in plan.query.operators}
 
 
@@ -84,7 +86,12 @@ def test_the_project_is_read_by_people(tmp_path: Path) -> None:
         assert line in text.splitlines()
     assert max(map(len, text.splitlines())) <= 100
     names = sorted(str(path.relative_to(tmp_path / "out")) for path in project.files)
-    assert names == ["README.md", "plan.json", "spark-pipeline.yml", "transformations/tyre_watch.py"]
+    assert names == [
+        "README.md",
+        "plan.json",
+        "spark-pipeline.yml",
+        "transformations/tyre_watch.py",
+    ]
 
 
 def test_sources_without_a_folder_are_tables(tmp_path: Path) -> None:
@@ -137,9 +144,7 @@ operators: {quick: {filter: v > 2, from: speed}}
 outputs: {quick: {from: quick, deadline: 1 s}}
 """
     with pytest.raises(UnsupportedError, match="differs from another in capitals only"):
-        write_project(
-            compile_query(parse_query(twins).query), tmp_path / "out", source_folder=None
-        )
+        write_project(compile_query(parse_query(twins).query), tmp_path / "out", source_folder=None)
     assert not (tmp_path / "out").exists()
 
 

@@ -27,7 +27,7 @@ from headway.spark.session.spark_failures import explained, translated
 from headway.spark.session.urgency import GATES, NoGate, refuse_below_floor, shares
 from headway.spark.side_files import in_order, side_name, write_empty_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, notes
-from headway.spark.sources.intake import Limits
+from headway.spark.sources.intake import Limits, StreamInputs
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
 from headway.spark.storage.file_stores import file_store
@@ -61,7 +61,7 @@ class StreamRun:
         self,
         spark: SparkSession,
         plan: Plan,
-        inputs: Inputs | Path,
+        inputs: StreamInputs | Path,
         output: Path,
         *,
         checkpoint: Path,
@@ -84,7 +84,7 @@ class StreamRun:
     ) -> None:
         if not late_ok:
             refuse_below_floor(plan)
-        self._inputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
+        self._inputs: StreamInputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
         self._sink = sink or Sink()
         self._inputs.check(plan.query, streaming=True)
         self._sink.check(spark)
@@ -157,8 +157,11 @@ class StreamRun:
     def _run(self) -> SparkRun:
         try:
             with translated():
-                for query in self.queries:
+                for query, metrics in zip(self.queries, self._metrics, strict=True):
                     query.start(self._spark)
+                    if query.record is not None:
+                        done = (query.record.batch, query.record.step)
+                        metrics.begin(done, query.tallies)
                 self._watch()
         except KeyboardInterrupt:
             self._stopping = True
@@ -198,11 +201,13 @@ class StreamRun:
             return
         for group, metrics in zip(self.queries, self._metrics, strict=True):
             record = group.record
-            if record is None or group.query is None or not metrics.has_news(group.batches):
+            if record is None or group.query is None:
+                continue
+            done = (record.batch, record.step)
+            if not metrics.has_news(done):
                 continue
             found = metrics.told(
-                group.batches,
-                record.batch,
+                done,
                 group.tallies,
                 record.side,
                 {**record.counts, **record.loaded},
@@ -271,7 +276,7 @@ class StreamRun:
 
 
 def run_about(
-    inputs: Inputs, sink: Sink, *, available_now: bool, upload_gap: int | None = None
+    inputs: StreamInputs, sink: Sink, *, available_now: bool, upload_gap: int | None = None
 ) -> dict[str, str]:
     """What must stay besides the query when a stream goes on."""
     options = (f"{key}={value}" for key, value in sorted(sink.options.items()))
