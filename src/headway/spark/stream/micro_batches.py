@@ -11,7 +11,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -23,7 +23,7 @@ from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.accounting import Account, now
-from headway.spark.session.urgency import slots_of
+from headway.spark.session.urgency import Share, slots_of
 from headway.spark.sources.intake import Intake, Piece, each_piece
 from headway.spark.state.batch_manifest import (
     END,
@@ -74,7 +74,7 @@ class Bounds:
 class GroupWork:
     """What a group of outputs computes and where it goes; ``plan`` is the part that computes them.
     ``sides`` are the folders of the side outputs by kind, ``listed`` the sources and operators
-    whose side outputs are this group's (None: all); ``most``: partitions at a time."""
+    whose side outputs are this group's (None: all)."""
 
     name: str
     plan: Plan
@@ -84,7 +84,7 @@ class GroupWork:
     sides: Mapping[str, str]
     listed: frozenset[str] | None = None
     bounds: Bounds = Bounds()
-    most: int | None = None
+    share: Share = field(default_factory=Share)
 
     @cached_property
     def accounts(self) -> dict[str, Account]:
@@ -210,7 +210,7 @@ class MicroBatches:
         self._record = record
 
     def _capped(self, sources: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
-        most = self.work.most
+        most = self.work.share.most(slots_of(self.session))
         if most is None:
             return sources
         return {name: data.coalesce(most) for name, data in sources.items()}
@@ -229,11 +229,10 @@ class MicroBatches:
 
     def _partitions(self, before: int) -> int:
         """As many as there are slots; not changed for less than twice as many or half of them."""
-        bounds, most = self.work.bounds, self.work.most
+        bounds = self.work.bounds
         if bounds.partitions is not None:
             return bounds.partitions
-        slots = slots_of(self.session)
-        wanted = slots if most is None else min(slots, most)
+        wanted = self.work.share.slots(self.session)
         return wanted if not before or wanted >= 2 * before or 2 * wanted <= before else before
 
     def _computing(self, lowered: LoweredStream, before: StatesBefore | None) -> Computing:

@@ -11,7 +11,6 @@ a window.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,7 +26,7 @@ from headway.spark.accounting import now
 from headway.spark.batch.batch_sinks import OnRows, Sink
 from headway.spark.lowering.regions import ancestors, part_with
 from headway.spark.session.job_titles import titled
-from headway.spark.session.urgency import POOL, Gates, Share, slots_of
+from headway.spark.session.urgency import POOL, Gates, Share
 from headway.spark.side_files import side_name
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected
 from headway.spark.sources.intake import Intake, Limits, StreamInputs
@@ -126,7 +125,7 @@ class GroupQuery:
             sides={kind.value: side_name(kind, self.plan) for kind in DropKind},
             listed=self.listed,
             bounds=self.bounds,
-            most=self.share.most,
+            share=self.share,
         )
         self.paces = [StreamPace() for _ in part.query.outputs]
         self._clock = time.monotonic()
@@ -147,7 +146,11 @@ class GroupQuery:
                 self.work.plan.query.sources,
                 quarantine,
                 rejected,
-                replace(self.limits, slots=self._slots(session), spread=not batches.keeps_state),
+                replace(
+                    self.limits,
+                    slots=lambda: self.share.slots(session),
+                    spread=not batches.keeps_state,
+                ),
             )
         live = self.bounds.hold is not None and batches.keeps_state
         stream = with_heartbeat(self._intake.stream) if live else self._intake.stream
@@ -162,10 +165,6 @@ class GroupQuery:
             self.query = writer.foreachBatch(self._on_batch).start()
         finally:
             spark.sparkContext.setLocalProperty(POOL, None)  # type: ignore[arg-type]
-
-    def _slots(self, session: SparkSession) -> Callable[[], int]:
-        most = self.share.most
-        return lambda: slots_of(session) if most is None else min(most, slots_of(session))
 
     def stop(self) -> None:
         """Waits until the micro-batch that runs is over."""

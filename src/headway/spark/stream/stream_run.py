@@ -108,9 +108,8 @@ class StreamRun:
             raise
         self._adopted = run.notes
         self.resumed = run.resumed
-        slots = spark.sparkContext.defaultParallelism
         any_hard = any(o.criticality is Criticality.HARD for o in plan.query.outputs)
-        share = shares(slots, any_hard=any_hard, policy=policy)
+        share = shares(any_hard=any_hard, policy=policy)
         self._gate = GATES[policy]()
         self._rejected = Rejected(self._output / side_name(DropKind.REJECTED, plan), spark)
         if not run.resumed:
