@@ -32,6 +32,7 @@ from headway.engine.run_folder import write_summary
 from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.plan import Plan
+from headway.model.quantities import parse_duration
 from headway.report.plan.plan_tables import NONE, Table
 from headway.report.tables import run_tables
 from headway.spark.session import spark_session
@@ -145,6 +146,8 @@ class SparkOptions:
     files_per_batch: int | None
     late_ok: bool
     adopt: bool
+    upload_gap: str | None
+    metrics: Path | None
     ui: bool
     format: str
     options: list[str]
@@ -163,12 +166,24 @@ class SparkOptions:
             "--files-per-batch": self.files_per_batch is not None,
             "--late-ok": self.late_ok,
             "--adopt": self.adopt,
+            "--upload-gap": self.upload_gap is not None,
+            "--metrics": self.metrics is not None,
         }
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
                 raise InputError(f"{name} is for --mode stream; a batch replays all there is")
         if self.json and self.format == CONSOLE:
             raise InputError("--json and --format console both want standard output: choose one")
+
+    @property
+    def upload_gap_ns(self) -> int | None:
+        """InputError where it is no duration."""
+        if self.upload_gap is None:
+            return None
+        try:
+            return parse_duration(self.upload_gap)
+        except ValueError as error:
+            raise InputError(str(error), at="--upload-gap") from None
 
     def sink(self) -> Sink:
         from headway.spark.batch.batch_sinks import Sink
@@ -302,6 +317,7 @@ def _stream(
     local folders is refused before Spark starts."""
     from headway.spark.stream.checkpoints import Checkpoint, refuse_run
     from headway.spark.stream.run_lock import Lock, claimed
+    from headway.spark.stream.run_metrics import JsonLines
     from headway.spark.stream.stream_run import StreamRun, run_about
 
     plan, folder = prepared.plan, output.path
@@ -316,9 +332,17 @@ def _stream(
     with ExitStack() as held:
         if place.both_local:
             locks = held.enter_context(claimed([place.folder, place.output]))
-            about = run_about(inputs, options.sink(), available_now=options.available_now)
+            about = run_about(
+                inputs,
+                options.sink(),
+                available_now=options.available_now,
+                upload_gap=options.upload_gap_ns,
+            )
             with prepared.placing():
                 refuse_run(plan, place, about, afresh=force, adopt=options.adopt)
+        metrics = None if options.metrics is None else JsonLines(options.metrics)
+        if metrics is not None:
+            held.callback(metrics.close)
         spark = held.enter_context(_session(options, plan))
         stream = StreamRun(
             spark,
@@ -334,8 +358,10 @@ def _stream(
             afresh=force,
             adopt=options.adopt,
             locks=locks,
+            upload_gap=options.upload_gap_ns,
             on_rows=show_rows,
             on_outcome=write_outcome,
+            on_metrics=metrics,
         )
         shown = not options.json and options.format != CONSOLE
         with stream_progress(stream, shown=shown), prepared.placing():

@@ -194,6 +194,8 @@ SPARK_ONLY = frozenset(
         "files_per_batch",
         "late_ok",
         "adopt",
+        "upload_gap",
+        "metrics",
         "topic",
         "input_option",
         "publish",
@@ -438,6 +440,18 @@ def run(
             "--adopt", help="Spark, stream: go on from here with a query that has changed"
         ),
     ] = False,
+    upload_gap: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Spark, stream: what arrived so long before its vehicle's newest is an upload of "
+            "its own, not late",
+        ),
+    ] = None,
+    metrics: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Spark, stream: a line of JSON after each micro-batch"),
+    ] = None,
     publish: terminal.PublishOption = None,
     ui: terminal.UiOption = False,
     format: Annotated[
@@ -541,6 +555,8 @@ def run(
         files_per_batch=files_per_batch,
         late_ok=late_ok,
         adopt=adopt,
+        upload_gap=upload_gap,
+        metrics=metrics,
         ui=ui,
         format=format,
         options=option or [],

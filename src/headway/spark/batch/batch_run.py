@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +15,7 @@ from headway.model.query import Criticality, Output
 from headway.spark.accounting import Account, now
 from headway.spark.batch.batch_sinks import CONSOLE, OnRows, Sink
 from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.session.job_titles import titled
 from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
@@ -39,7 +40,9 @@ class Batch:
     on_rows: OnRows = lambda name, rows: None
 
     def __post_init__(self) -> None:
+        """InputError, before anything is computed, for what cannot be read or written."""
         self.sink.check(self.spark)
+        self.inputs.check(self.plan.query, streaming=False, spark=self.spark)
 
     def run(self) -> SparkRun:
         clock = time.perf_counter()
@@ -93,18 +96,24 @@ class Batch:
             ]
             # Tables take the rows of many runs: their columns are always the same.
             since = {} if self.sink.is_table else {a.output.name: a.judged_since for a in accounts}
-            lowered = kept.enter_context(lower_batch(self.plan, sources, judged_since=since))
+            with self._titled("looking at the input"):
+                lowered = kept.enter_context(lower_batch(self.plan, sources, judged_since=since))
             for account in accounts:
                 output = account.output
                 self.on_output(output.name)
                 account = replace(account, replay=not lowered.may_be_judged(output.name))
-                done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
-                if self.sink.format == CONSOLE:
-                    self.on_rows(output.name, self.sink.shown(lowered[output.name], account))
+                with self._titled(f"output {output.name}"):
+                    done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
+                    if self.sink.format == CONSOLE:
+                        self.on_rows(output.name, self.sink.shown(lowered[output.name], account))
             self.on_output("side outputs")
-            side = write_side(lowered.left_out(), self.plan, self.folder)
+            with self._titled("side outputs"):
+                side = write_side(lowered.left_out(), self.plan, self.folder)
         outputs = tuple(done[output.name] for output in self.plan.query.outputs)
         return SparkRun(outputs=outputs, seconds=0.0, side=side)
+
+    def _titled(self, what: str) -> AbstractContextManager[None]:
+        return titled(self.spark, f"headway {self.plan.query.name}: {what}")
 
 
 def _kept(data: DataFrame, until: ExitStack) -> DataFrame:

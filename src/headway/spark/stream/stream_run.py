@@ -158,8 +158,11 @@ class StreamRun:
     def _run(self) -> SparkRun:
         try:
             with translated():
-                for query in self.queries:
+                for query, metrics in zip(self.queries, self._metrics, strict=True):
                     query.start(self._spark)
+                    if query.record is not None:
+                        done = (query.record.batch, query.record.step)
+                        metrics.begin(done, query.tallies)
                 self._watch()
         except KeyboardInterrupt:
             self._stopping = True
@@ -199,11 +202,13 @@ class StreamRun:
             return
         for group, metrics in zip(self.queries, self._metrics, strict=True):
             record = group.record
-            if record is None or group.query is None or not metrics.has_news(group.batches):
+            if record is None or group.query is None:
+                continue
+            done = (record.batch, record.step)
+            if not metrics.has_news(done):
                 continue
             found = metrics.told(
-                group.batches,
-                record.batch,
+                done,
                 group.tallies,
                 record.side,
                 {**record.counts, **record.loaded},
