@@ -168,11 +168,12 @@ class StreamRun:
             self._stopping = True
         finally:
             self._stop_queries()
+        self._tell()
         if self._available_now and not self._stopping:
             with translated():
                 for query in self.queries:
                     query.finish()
-        self._tell()
+            self._tell()
         outcome = self.outcome()
         self._on_outcome(outcome)
         return outcome
