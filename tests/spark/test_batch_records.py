@@ -104,14 +104,14 @@ def given(session: SparkSession, step: int) -> dict[str, DataFrame]:
 
 
 def expected(steps: int = STEPS) -> Counter[tuple[Any, ...]]:
-    """Vehicle, end of the window, total, count."""
-    sums: dict[tuple[str, int], tuple[float, int]] = {}
+    """Vehicle, the oldest timestamp in the window, total, count."""
+    sums: dict[tuple[str, int], tuple[int, float, int]] = {}
     for step in range(steps):
         for car, time, value in rows_of(step):
-            end = BEGIN + ((time - BEGIN) // 1_000_000 + 1) * 1_000_000
-            total, count = sums.get((car, end), (0.0, 0))
-            sums[car, end] = total + value, count + 1
-    return Counter((car, end, *numbers) for (car, end), numbers in sums.items())
+            window = (time - BEGIN) // 1_000_000
+            oldest, total, count = sums.get((car, window), (time, 0.0, 0))
+            sums[car, window] = min(oldest, time), total + value, count + 1
+    return Counter((car, *numbers) for (car, _), numbers in sums.items())
 
 
 def work_of(plan: Plan, output: Location, checkpoint: Location, **bounds: Any) -> GroupWork:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.calling import headway
+from tests.cli.invoke import headway
 
 from headway.compiler import compile_query
 from headway.errors import FileError, UnsupportedError

@@ -42,7 +42,7 @@ def scenario_fleet(
     cars: int | None,
     vehicles: int | None,
     seed: int,
-    recording: Path | None,
+    recording: str | None,
 ) -> DrivenFleet | None:
     """None where no scenario is asked for; InputError for what does not go together."""
     if scenario is None:
@@ -65,8 +65,10 @@ def fleet(
     output: terminal.OutputOption,
     vehicle: terminal.VehicleOption = None,
     input: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="the recording (without: `recording` beside the query)"),
+        str | None,
+        typer.Option(
+            metavar="DIR|URI", help="the recording (without: `recording` beside the query)"
+        ),
     ] = None,
     vehicles: Annotated[
         int | None,
@@ -122,7 +124,7 @@ def fleet(
     prepared = runnable_plan(query, vehicle, zero_cost=zero_cost)
     settings = parse_options(conf or [], "--conf")
     driven = scenario_fleet(scenario, prepared.plan, cars, vehicles, seed, input)
-    recording = input or (_beside(query) if driven is None else query.parent)
+    recording = Location.of(input or (_beside(query) if driven is None else query.parent))
     place = Location.of(output)
 
     def session() -> AbstractContextManager[Any]:

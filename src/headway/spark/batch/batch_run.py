@@ -40,7 +40,9 @@ class Batch:
     on_rows: OnRows = lambda name, rows: None
 
     def __post_init__(self) -> None:
+        """InputError, before anything is computed, for what cannot be read or written."""
         self.sink.check(self.spark)
+        self.inputs.check(self.plan.query, streaming=False, spark=self.spark)
 
     def run(self) -> SparkRun:
         clock = time.perf_counter()

@@ -24,7 +24,7 @@ from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.drops import Drops, maybe_late, with_marks
 from headway.spark.lowering.engine_region import exits, run_region
 from headway.spark.lowering.frames import StreamFrame
-from headway.spark.lowering.given_sources import fits, in_order, order_of
+from headway.spark.lowering.given_sources import as_source, fits, in_order, order_of
 from headway.spark.lowering.native_operators import lower_operator
 from headway.spark.lowering.regions import Region, ancestors, calls_python, part_giving, region_of
 from headway.spark.lowering.side_rows import LISTED_TYPE, unpacked
@@ -103,26 +103,25 @@ def lower_batch(
     """
     plan = on_one_node(plan)
     refuse_unsupported(plan, Mode.BATCH)
-    ordered = ordered_sources(plan, sources)
+    _check_given(plan, sources)
+    ordered = {one.name: in_order(sources[one.name], one) for one in plan.query.sources}
     delayed = {name for name in ordered if ARRIVAL_COLUMN in sources[name].columns}
     return _Lowering(plan, ordered, delayed, look_for_late, judged_since or {}).lowered()
 
 
 def given_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """The DataFrames of the query's sources, held to their schemas; DataError if one is missing."""
-    ordered = ordered_sources(plan, sources)
-    return {one.name: ordered[one.name].where(fits(one)) for one in plan.query.sources}
+    _check_given(plan, sources)
+    return {one.name: as_source(sources[one.name], one) for one in plan.query.sources}
 
 
-def ordered_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-    """The same with the tuples that do not fit."""
+def _check_given(plan: Plan, sources: Mapping[str, DataFrame]) -> None:
     wanted = plan.query.sources
     if missing := [source.name for source in wanted if source.name not in sources]:
         raise DataError(
             Problem(f"no data for source {name!r}", got=f"data for {', '.join(sources) or 'none'}")
             for name in missing
         )
-    return {source.name: in_order(sources[source.name], source) for source in wanted}
 
 
 class _Lowering:

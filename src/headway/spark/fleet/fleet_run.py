@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -51,7 +50,7 @@ _MET = "car bigint, impact double, ttc double, crash boolean"
 def run_fleet(
     spark: SparkSession,
     plan: Plan,
-    recording: Path,
+    recording: Location,
     folder: OutputFolder,
     *,
     policy: str = "s-edf",
@@ -132,7 +131,7 @@ def _write_met(rows: DataFrame, plan: Plan, folder: OutputFolder) -> tuple[int, 
 
 
 def _recorded(
-    spark: SparkSession, plan: Plan, recording: Path, twins: Twins, quarantine: Quarantine
+    spark: SparkSession, plan: Plan, recording: Location, twins: Twins, quarantine: Quarantine
 ) -> DataFrame:
     read = read_batch(spark, recording, plan.query.sources, quarantine=quarantine)
     given = [(s.schema, in_order(read[s.name].where(fits(s)), s)) for s in plan.query.sources]
@@ -145,9 +144,9 @@ def _recorded(
 
 
 def _varied(
-    spark: SparkSession, plan: Plan, recording: Path, twins: Twins, vehicles: int, seed: int
+    spark: SparkSession, plan: Plan, recording: Location, twins: Twins, vehicles: int, seed: int
 ) -> DataFrame:
-    fleet = fleet_from(recording, plan.query.sources, vehicles, seed)
+    fleet = fleet_from(recording.path, plan.query.sources, vehicles, seed)
     if not fleet.recorded:
         raise FileError("there is nothing to run", place=Place(str(recording)))
     return _numbered(spark, plan, twins, fleet)

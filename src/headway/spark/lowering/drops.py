@@ -121,7 +121,9 @@ class Drops:
                 if self._questions.any(source.name, _MISFIT):
                     misfits = self._questions.data[source.name].where(~fits(source))
                     self._add(misfits, source.schema, DropKind.REJECTED, source.name)
-        return unpacked(reduce(DataFrame.union, self._found)) if self._found else None
+        if not self._found:
+            return None
+        return unpacked(reduce(lambda one, other: one.union(other), self._found))
 
     def _add(
         self, data: DataFrame, schema: Schema, kind: DropKind, name: str, port: str | None = None

@@ -17,6 +17,12 @@ from headway.model.schema import (
 from headway.spark.lowering.frames import ARRIVED, POSITION, POSITION_COLUMN, SPARK
 
 
+def as_source(data: DataFrame, source: Source) -> DataFrame:
+    """:func:`in_order` without tuples that do not fit the schema (no timestamp, a string too long):
+    they are left out, as the vehicle engine rejects them."""
+    return in_order(data, source).where(fits(source))
+
+
 def in_order(data: DataFrame, source: Source) -> DataFrame:
     """vehicle, timestamp, the fields, ``#at`` (arrival, microseconds) and ``#position``.
 

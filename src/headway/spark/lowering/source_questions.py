@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -40,7 +41,7 @@ class SourceQuestions:
         for (source, _), condition in asked.items():
             together.setdefault(source, []).append(condition)
         found = self._with_any(
-            {source: (source, reduce(Column.__or__, all_)) for source, all_ in together.items()}
+            {source: (source, reduce(or_, all_)) for source, all_ in together.items()}
         )
         if any(len(together[source]) > 1 for source in found):
             single = {f"{s} {what}": (s, condition) for (s, what), condition in asked.items()}
@@ -55,4 +56,6 @@ class SourceQuestions:
             self.data[source].where(condition).select(F.lit(name).alias("name")).limit(1)
             for name, (source, condition) in asked.items()
         ]
-        return {row["name"] for row in reduce(DataFrame.union, firsts).collect()}
+        return {
+            row["name"] for row in reduce(lambda one, other: one.union(other), firsts).collect()
+        }

@@ -26,10 +26,9 @@ from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.lowering.drops import with_marks
 from headway.spark.lowering.engine_region import exits, run_region
 from headway.spark.lowering.frames import LATE, StreamFrame
-from headway.spark.lowering.given_sources import as_source, order_of
+from headway.spark.lowering.given_sources import fits, in_order, order_of
 from headway.spark.lowering.native_operators import lower_operator
 from headway.spark.lowering.regions import part_giving
-from headway.spark.pipelines.new_files import read_new_files
 from headway.spark.pipelines.pipeline_datasets import (
     Content,
     Dataset,
@@ -37,7 +36,7 @@ from headway.spark.pipelines.pipeline_datasets import (
     PipelinePart,
     pipeline_parts,
 )
-from headway.spark.sources.recorded_files import Inputs
+from headway.spark.pipelines.pipeline_sources import read_source
 from headway.yaml_tree import read_text
 
 PLAN = "plan.json"
@@ -62,12 +61,12 @@ class PipelineQuery:
     # ---------------------------------------------------------------- sources
 
     def files(self, source: str, folder: str) -> DataFrame:
-        """All that a recording has of a source, read by Headway's own readers."""
-        return Inputs.of(folder, {}, {}).read_batch(self._spark, [self._source(source)])[source]
+        """All that a recording has of a source."""
+        return read_source(self._spark, folder, self._source(source), streaming=False)
 
     def new_files(self, source: str, folder: str) -> DataFrame:
         """The same as a stream: each file once."""
-        return read_new_files(self._spark, folder, self._source(source))
+        return read_source(self._spark, folder, self._source(source), streaming=True)
 
     def recorded(self, source: str, data: DataFrame) -> None:
         """All tuples of a source, for the materialized views: ``timestamp``, the source's columns,
@@ -87,7 +86,8 @@ class PipelineQuery:
                 want=f"take it from spark.{want}",
             )
         given = self._sources[kind]
-        given[source] = as_source(data, self._source(source))
+        one = self._source(source)
+        given[source] = in_order(data, one).where(fits(one))
         part = self._parts.get(kind)
         if part is not None and self._engine is None and part.graph.sources.keys() <= given.keys():
             self._engine = self._engine_over(part, given)

@@ -17,10 +17,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -32,6 +32,10 @@ from headway.spark.lowering.engine_region import struct_name
 from headway.spark.lowering.frames import SOURCE
 from headway.spark.session.spark_failures import explained
 from headway.spark.session.urgency import slots_of
+
+if TYPE_CHECKING:
+    from headway.model.query import Query, Source
+    from headway.spark.sources.checked_files import Quarantine, Rejected
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,27 @@ def each_piece(
                 if rest is None:
                     raise
                 piece = rest
+
+
+class StreamInputs(Protocol):
+    """Where a run's sources come from."""
+
+    @property
+    def identity(self) -> str:
+        """What a checkpoint belongs to besides the query."""
+
+    def check(self, query: Query, *, streaming: bool, spark: SparkSession | None = None) -> None:
+        """InputError for what cannot be read."""
+
+    def intake(
+        self,
+        spark: SparkSession,
+        sources: Iterable[Source],
+        quarantine: Quarantine,
+        rejected: Rejected,
+        limits: Limits | None = None,
+    ) -> Intake:
+        """What there is and what will come, for one streaming query."""
 
 
 class Intake(Protocol):

@@ -32,9 +32,7 @@ from headway.model.quantities import MICROSECOND
 from headway.model.schema import VEHICLE_COLUMN
 from headway.native.arrow_rows import column_kinds
 from headway.spark.state.arrival_order import (
-    ARRIVED,
     BESIDE,
-    POSITION,
     Arrivals,
     arrivals_of,
     complete_until,
@@ -192,19 +190,7 @@ class FleetSteps:
         self._forget = None if forget is None else max(1, forget // MICROSECOND)
         self._sources = [source.name for source in plan.query.sources]
         self._outputs = [output.name for output in plan.query.outputs]
-        schemas = dict(plan.schemas)
-        self._beside = [
-            pa.schema(
-                [(OWNER, pa.int64()), (ARRIVED, pa.int64()), (POSITION, pa.int64())]
-                + [
-                    (field.name, kind)
-                    for field, kind in zip(
-                        schemas[name].columns, column_kinds(schemas[name]), strict=True
-                    )
-                ]
-            )
-            for name in self._sources
-        ]
+        self._beside = held_schemas(plan)
         self._side_rows = SideRows(plan)
 
     @property
@@ -473,6 +459,24 @@ class FleetSteps:
         arrays = [pa.array(values, kind) for values, kind in zip(columns, SIDE_TABLE.types)]  # noqa: B905 - the vehicle comes last
         names = vehicles_of(vehicles.take(pa.array([one.owner for one in side])))
         return pa.Table.from_arrays([*arrays, names], schema=SIDE_TABLE)
+
+
+def held_schemas(plan: Plan) -> list[Any]:
+    """By source: the Arrow schema of its tuples in a step."""
+    beside = [(name, pa.int64()) for name in BESIDE]
+    return [
+        pa.schema(
+            [
+                *beside,
+                *zip(
+                    (field.name for field in source.schema.columns),
+                    column_kinds(source.schema),
+                    strict=True,
+                ),
+            ]
+        )
+        for source in plan.query.sources
+    ]
 
 
 def _names(column: Any) -> Any:

@@ -30,8 +30,7 @@ from headway.spark.session.job_titles import titled
 from headway.spark.session.urgency import POOL, Gates, Share, slots_of
 from headway.spark.side_files import side_name
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected
-from headway.spark.sources.intake import Intake, Limits
-from headway.spark.sources.recorded_files import Inputs
+from headway.spark.sources.intake import Intake, Limits, StreamInputs
 from headway.spark.spark_results import OutputProgress, SparkOutput, StreamPace
 from headway.spark.state.batch_manifest import BatchRecord
 from headway.spark.storage.locations import Location
@@ -97,7 +96,7 @@ class GroupQuery:
 
     plan: Plan
     group: Group
-    inputs: Inputs
+    inputs: StreamInputs
     output: Location
     checkpoint: Location
     run: str

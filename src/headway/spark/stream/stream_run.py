@@ -27,7 +27,7 @@ from headway.spark.session.spark_failures import explained, translated
 from headway.spark.session.urgency import GATES, NoGate, refuse_below_floor, shares
 from headway.spark.side_files import in_order, side_name, write_empty_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, notes
-from headway.spark.sources.intake import Limits
+from headway.spark.sources.intake import Limits, StreamInputs
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
 from headway.spark.storage.file_stores import file_store
@@ -61,7 +61,7 @@ class StreamRun:
         self,
         spark: SparkSession,
         plan: Plan,
-        inputs: Inputs | Path,
+        inputs: StreamInputs | Path,
         output: Path,
         *,
         checkpoint: Path,
@@ -84,7 +84,7 @@ class StreamRun:
     ) -> None:
         if not late_ok:
             refuse_below_floor(plan)
-        self._inputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
+        self._inputs: StreamInputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
         self._sink = sink or Sink()
         self._inputs.check(plan.query, streaming=True)
         self._sink.check(spark)
@@ -278,7 +278,7 @@ class StreamRun:
 
 
 def run_about(
-    inputs: Inputs, sink: Sink, *, available_now: bool, upload_gap: int | None = None
+    inputs: StreamInputs, sink: Sink, *, available_now: bool, upload_gap: int | None = None
 ) -> dict[str, str]:
     """What must stay besides the query when a stream goes on."""
     options = (f"{key}={value}" for key, value in sorted(sink.options.items()))

@@ -120,6 +120,7 @@ class FleetLoop {
       take(given, given.first_arrival[vehicle], given.first_arrival[vehicle + 1]);
       time_.run_until(given.bounds[vehicle]);
       if (given.ends != 0) time_.finish();
+      time_.tidy();
       if (!save(states_) || !note_counts() || !results_.complete()) return FleetEnd::NO_MEMORY;
     }
     return FleetEnd::ALL_RAN;

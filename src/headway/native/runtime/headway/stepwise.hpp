@@ -119,6 +119,9 @@ class Stepwise {
     return count;
   }
 
+  /// Forgets what nothing can meet any more, so that states are small.
+  void tidy() { kernel.watermarks.tidy(); }
+
   /// Writes all sections; `ended` is called after each.
   template <class Ended>
   void save_sections(StateWriter& writer, Ended ended) {

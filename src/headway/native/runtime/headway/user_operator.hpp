@@ -26,7 +26,8 @@
 // results wait for it as long as there is time, and go out as the last piece left them.
 //
 // State that must survive a restart: override `start` (first values), `save` and `load`, which
-// reads what `save` wrote, in the same order. Without them the operator starts anew.
+// reads what `save` wrote, in the same order. Without them the operator starts anew; and as it can
+// serve one vehicle only, the tasks of Spark run its class in Python instead.
 //
 // No exceptions, no heap. What needs memory takes it in `open` from the arena and declares it as
 // `static constexpr std::size_t arena_bytes()`.
