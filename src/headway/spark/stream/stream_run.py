@@ -138,6 +138,7 @@ class StreamRun:
                     bounds=bounds,
                     limits=Limits(files_per_batch),
                     on_rows=on_rows,
+                    earlier=run.earlier,
                 )
             )
             listed |= computed
