@@ -150,8 +150,8 @@ def vehicle_steps(
 ) -> VehicleSteps:
     """Of a plan. ``listed``: the sources and operators whose lost tuples are told (None: all);
     ``hold``, ``forget`` and ``upload_gap`` (:mod:`headway.spark.state.delayed_uploads`) in
-    nanoseconds; ``program`` is
-    the library of :func:`headway.spark.state.step_programs.step_program`."""
+    nanoseconds; ``program`` is the library that
+    :func:`headway.spark.state.step_programs.step_program` made."""
     plan = on_one_node(plan)
     return FleetSteps(
         plan,
