@@ -21,6 +21,7 @@ from headway.model.plan import Plan
 from headway.model.quantities import SECOND, format_duration
 from headway.model.query import Criticality
 from headway.spark.batch.batch_sinks import FILES, OnRows, Sink
+from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.regions import ancestors
 from headway.spark.session.restarts import Restarts
 from headway.spark.session.spark_failures import explained, translated
@@ -82,6 +83,7 @@ class StreamRun:
         on_outcome: Callable[[SparkRun], object] = lambda run: None,
         on_metrics: OnMetrics | None = None,
     ) -> None:
+        refuse_unsupported(plan, Mode.STREAM)
         if not late_ok:
             refuse_below_floor(plan)
         self._inputs: StreamInputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
