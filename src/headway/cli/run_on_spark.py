@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -293,16 +293,20 @@ def opened_folder(
     *,
     force: bool,
 ) -> Iterator[tuple[OutputFolder, Any]]:
-    """The folder of the results and a session. A local folder that is refused is refused before
-    Spark starts; others are reached through Spark."""
+    """The folder of the results, which is this run's alone, and a session. A local folder that is
+    refused is refused before Spark starts; others are reached through Spark."""
+    from headway.spark.stream.run_lock import claimed
+
     with ExitStack() as kept:
         folder = None
         if output.is_local:
+            kept.enter_context(claimed([output]))
             folder = kept.enter_context(
                 OutputFolder(output, file_store(output, None, publish), force=force)
             )
         spark = kept.enter_context(session())
         if folder is None:
+            kept.enter_context(claimed([output], spark))
             folder = kept.enter_context(
                 OutputFolder(output, file_store(output, spark, publish), force=force)
             )
@@ -312,15 +316,10 @@ def opened_folder(
 def _batch(
     options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Location, *, force: bool
 ) -> tuple[SparkRun, str]:
-    from headway.spark.stream.run_lock import claimed
-
     plan = prepared.plan
-    with (
-        claimed([output]) if output.is_local else nullcontext(),
-        opened_folder(
-            output, options.publish, lambda: _session(options, plan, output), force=force
-        ) as (folder, spark),
-    ):  # fmt: skip
+    with opened_folder(
+        output, options.publish, lambda: _session(options, plan, output), force=force
+    ) as (folder, spark):  # fmt: skip
         from headway.spark.batch.batch_run import Batch
 
         with batch_progress(spark, shown=not options.json) as (on_output, on_rows):

@@ -33,6 +33,8 @@ from headway.spark.state.batch_manifest import (
     PartitionLoad,
 )
 from headway.spark.state.partition_files import StatesBefore
+from headway.spark.state.state_sections import NATIVE_FORM, PYTHON_FORM, form_of
+from headway.spark.state.step_programs import step_program
 from headway.spark.state.step_task import (
     Computing,
     FunctionRows,
@@ -41,7 +43,6 @@ from headway.spark.state.step_task import (
     VehicleRows,
 )
 from headway.spark.state.task_files import TaskReport
-from headway.spark.state.vehicle_steps import program_for
 from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
 from headway.spark.storage.small_files import SmallFiles
@@ -74,7 +75,8 @@ class Bounds:
 class GroupWork:
     """What a group of outputs computes and where it goes; ``plan`` is the part that computes them.
     ``sides`` are the folders of the side outputs by kind, ``listed`` the sources and operators
-    whose side outputs are this group's (None: all)."""
+    whose side outputs are this group's (None: all); ``earlier``: the same part of plans whose
+    states may be there."""
 
     name: str
     plan: Plan
@@ -85,6 +87,7 @@ class GroupWork:
     listed: frozenset[str] | None = None
     bounds: Bounds = Bounds()
     share: Share = field(default_factory=Share)
+    earlier: tuple[Plan, ...] = ()
 
     @cached_property
     def accounts(self) -> dict[str, Account]:
@@ -255,7 +258,7 @@ class MicroBatches:
     def _program(self) -> VehicleProgram:
         """Compiled once, and handed to the workers once."""
         plan, bounds = self.work.plan, self.work.bounds
-        program = program_for(plan)
+        program = self._library()
         shared: Any = None if program is None else self.session.sparkContext.broadcast(program)
         return VehicleProgram(
             plan_to_json(plan),
@@ -265,7 +268,27 @@ class MicroBatches:
             bounds.most_held,
             bounds.upload_gap,
             shared,
+            tuple(map(plan_to_json, self.work.earlier)),
         )
+
+    def _library(self) -> bytes | None:
+        """The compiled program; None where Python runs it. States that are there have the form of
+        one of them and go on in it."""
+        record = self._record
+        form = "" if record is None or not record.states else form_of(record.fingerprint)
+        if form == PYTHON_FORM:
+            return None
+        program = step_program(self.work.plan)
+        if form == NATIVE_FORM and program.library is None:
+            raise FileError(
+                "the states in the checkpoint are those of a compiled query, and it cannot be "
+                "compiled here",
+                place=Place(self.work.states.text),
+                got=program.reason,
+                want="go on where there is a compiler, or start afresh with a new --checkpoint and "
+                "a new --output",
+            )
+        return program.library
 
     # ---------------------------------------------------------------- the end
 

@@ -11,6 +11,7 @@ a window.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -109,6 +110,8 @@ class GroupQuery:
     limits: Limits
     on_rows: OnRows
     paces: list[StreamPace] = field(init=False)
+    earlier: tuple[Plan, ...] = ()
+    """plans that the checkpoint was run with before"""
     query: StreamingQuery | None = None
     batches: int = 0
     _work: MicroBatches | None = None
@@ -126,9 +129,17 @@ class GroupQuery:
             listed=self.listed,
             bounds=self.bounds,
             share=self.share,
+            earlier=tuple(self._parts_before()),
         )
         self.paces = [StreamPace() for _ in part.query.outputs]
         self._clock = time.monotonic()
+
+    def _parts_before(self) -> Iterator[Plan]:
+        """What earlier plans computed in the query of this name."""
+        for plan in self.earlier:
+            for group in groups_of(plan):
+                if group.name == self.group.name:
+                    yield part_with(plan, group.names)
 
     def start(self, spark: SparkSession) -> None:
         session = self.share.session(spark)

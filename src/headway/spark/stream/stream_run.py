@@ -21,6 +21,7 @@ from headway.model.plan import Plan
 from headway.model.quantities import SECOND, format_duration
 from headway.model.query import Criticality
 from headway.spark.batch.batch_sinks import FILES, OnRows, Sink
+from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.regions import ancestors
 from headway.spark.session.restarts import Restarts
 from headway.spark.session.spark_failures import explained, translated
@@ -83,6 +84,7 @@ class StreamRun:
         on_outcome: Callable[[SparkRun], object] = lambda run: None,
         on_metrics: OnMetrics | None = None,
     ) -> None:
+        refuse_unsupported(plan, Mode.STREAM)
         if not late_ok:
             refuse_below_floor(plan)
         self._inputs: StreamInputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
@@ -137,6 +139,7 @@ class StreamRun:
                     bounds=bounds,
                     limits=Limits(files_per_batch, max_rate),
                     on_rows=on_rows,
+                    earlier=run.earlier,
                 )
             )
             listed |= computed
@@ -167,11 +170,12 @@ class StreamRun:
             self._stopping = True
         finally:
             self._stop_queries()
+        self._tell()
         if self._available_now and not self._stopping:
             with translated():
                 for query in self.queries:
                     query.finish()
-        self._tell()
+            self._tell()
         outcome = self.outcome()
         self._on_outcome(outcome)
         return outcome
