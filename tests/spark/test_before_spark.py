@@ -67,7 +67,7 @@ def test_deadlines_below_the_floor_are_refused() -> None:
 def test_hard_and_soft_outputs_are_queries_of_their_own() -> None:
     groups = groups_of(plan_of("collision_warning"))
     assert [(group.name, group.hard, group.names) for group in groups] == [
-        ("hard", True, ("output1", "output2")),
+        ("hard-state", True, ("output1", "output2")),
         ("soft-output3", False, ("output3",)),
     ]
 

@@ -113,7 +113,7 @@ def test_what_can_be_adopted(old: str, new: str, told: list[str]) -> None:
         ("within: 1 s", "timeout: 1 s, within: 1 s",
          "operators.near.waits for its inputs: never -> up to its timeout"),
         ("{from: mean, deadline: 2 s, criticality: soft}", "{from: mean, deadline: 2 s}",
-         "outputs.average.query: soft-average -> hard"),
+         "outputs.average.query: soft-average -> hard-state"),
     ],
 )  # fmt: skip
 def test_what_states_and_files_have_their_form_from(old: str, new: str, told: str) -> None:

@@ -49,7 +49,7 @@ def test_a_worker_starts_with_its_modules_loaded(spark: SparkSession) -> None:
     def loaded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             yield pa.RecordBatch.from_pydict(
-                {"there": ["headway.spark.stream.lower_stream" in sys.modules]}
+                {"there": ["headway.spark.state.task_files" in sys.modules]}
             )
 
     rows = spark.range(1, numPartitions=1).mapInArrow(loaded, "there boolean").collect()

@@ -90,6 +90,22 @@ class Entrance:
     def rows(self, tuples: Sequence[Row]) -> RowArray:
         return rows_of_tuples(tuples, self.schema, self.layout)
 
+    def malformed(self, columns: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which tuples of Arrow arrays, one for each column, do not have their form. Columns have
+        their types, so only a missing timestamp and texts that are too long remain."""
+        wrong = np.zeros(len(columns[0]), dtype=np.bool_)
+        if columns[0].null_count:
+            wrong |= columns[0].is_null().to_numpy(zero_copy_only=False)
+        for place, most in self.most_bytes.items():
+            sizes = pc.fill_null(pc.binary_length(columns[place]), 0)
+            wrong |= np.asarray(sizes.to_numpy(zero_copy_only=False)) > most
+        return wrong
+
+    def reject(self, columns: Sequence[Any], places: Iterable[int]) -> None:
+        """Remembers tuples that do not have their form, in this order."""
+        for place in places:
+            self.checked(tuple(column[place].as_py() for column in columns))
+
 
 # ---------------------------------------------------------------- tuple by tuple
 
@@ -157,16 +173,9 @@ class ArrivingTable:
     columns: Sequence[Any]
 
     def malformed(self, entrance: Entrance) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which tuples are rejected; the entrance remembers them. Columns have their types, so
-        only a missing timestamp and texts that are too long remain."""
-        wrong = np.zeros(len(self.arrived), dtype=np.bool_)
-        if self.columns[0].null_count:
-            wrong |= self.columns[0].is_null().to_numpy(zero_copy_only=False)
-        for place, most in entrance.most_bytes.items():
-            sizes = pc.fill_null(pc.binary_length(self.columns[place]), 0)
-            wrong |= np.asarray(sizes.to_numpy(zero_copy_only=False)) > most
-        for number in np.flatnonzero(wrong).tolist():
-            entrance.checked(tuple(column[number].as_py() for column in self.columns))
+        """Which tuples are rejected; the entrance remembers them."""
+        wrong = entrance.malformed(self.columns)
+        entrance.reject(self.columns, np.flatnonzero(wrong).tolist())
         return wrong
 
     def rows(self, entrance: Entrance, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> RowArray:

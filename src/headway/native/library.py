@@ -27,7 +27,7 @@ from headway.errors import EnvironmentMissing
 from headway.model.schema import DataType, Schema
 from headway.native.arrow_rows import ColumnLayout, RowArray, RowLayout
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 NEVER_UNKNOWN = 0xFFFFFFFF
 MALFORMED = 0x8000
 """added to the source of an arrival that does not have its form; such a one has no row"""
@@ -61,6 +61,8 @@ TRACE_EVENT = np.dtype(
 )
 OUTPUT_HEADER_BYTES = 16
 _LATE = np.uint64(1 << 63)
+_ALL_RAN, _WRONG_STATE = 0, 1
+"""how a run of many vehicles ends"""
 
 
 class Keeps(IntFlag):
@@ -113,6 +115,32 @@ class _Bytes(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_uint64)]
 
 
+class _FleetGiven(ctypes.Structure):
+    _fields_ = [
+        ("vehicles", ctypes.c_uint64),
+        ("first_arrival", ctypes.c_void_p),
+        ("bounds", ctypes.c_void_p),
+        ("states", ctypes.c_void_p),
+        ("state_begins", ctypes.c_void_p),
+        ("state_ends", ctypes.c_void_p),
+        ("times", ctypes.c_void_p),
+        ("sources", ctypes.c_void_p),
+        ("places", ctypes.c_void_p),
+        ("rows", ctypes.c_void_p),
+        ("ends", ctypes.c_uint8),
+    ]
+
+
+class _FleetGave(ctypes.Structure):
+    _fields_ = [
+        ("states", _Bytes),
+        ("state_ends", _Bytes),
+        ("timers", _Bytes),
+        ("counts", _Bytes),
+        ("wrong", ctypes.c_uint64),
+    ]
+
+
 class Counts(ctypes.Structure):
     """What a run has counted."""
 
@@ -143,6 +171,7 @@ _FUNCTIONS: Mapping[str, tuple[type[Any] | None, Sequence[type[Any]]]] = {
     "headway_finish": (None, ()),
     "headway_counts": (None, (ctypes.c_void_p,)),
     "headway_beyond": (ctypes.c_int64, (ctypes.c_uint8, ctypes.c_uint32)),
+    "headway_saves": (ctypes.c_uint8, (ctypes.c_uint32,)),
     "headway_precision": (None, (ctypes.c_uint32, ctypes.c_void_p)),
     "headway_output_rows": (None, (ctypes.c_uint32, ctypes.c_void_p)),
     "headway_drops": (None, (ctypes.c_void_p, ctypes.c_void_p)),
@@ -150,6 +179,7 @@ _FUNCTIONS: Mapping[str, tuple[type[Any] | None, Sequence[type[Any]]]] = {
     "headway_clear": (None, ()),
     "headway_save": (ctypes.c_uint8, (ctypes.c_void_p,)),
     "headway_load": (ctypes.c_uint8, (ctypes.c_char_p, ctypes.c_uint64)),
+    "headway_run_fleet": (ctypes.c_uint8, (ctypes.c_void_p, ctypes.c_void_p)),
 }
 
 
@@ -186,6 +216,50 @@ class Arrivals:
 
     def __len__(self) -> int:
         return len(self.times)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGiven:
+    """Vehicles, each with its state and its tuples; ``ends``: the input has ended. Those of vehicle
+    n are the arrivals from ``first_arrival[n]`` up to the next one's, in order. ``places`` are
+    theirs among the rows of their source."""
+
+    first_arrival: np.ndarray[Any, np.dtype[np.uint64]]
+    """one more than there are vehicles"""
+    bounds: np.ndarray[Any, np.dtype[np.int64]]
+    """timers before this (ns) run out, after the tuples"""
+    states: np.ndarray[Any, np.dtype[np.uint8]]
+    state_begins: np.ndarray[Any, np.dtype[np.uint64]]
+    state_ends: np.ndarray[Any, np.dtype[np.uint64]]
+    """a state without bytes is that of the beginning"""
+    times: np.ndarray[Any, np.dtype[np.int64]]
+    """microseconds"""
+    sources: np.ndarray[Any, np.dtype[np.uint16]]
+    """with MALFORMED where a tuple does not have its form"""
+    places: np.ndarray[Any, np.dtype[np.uint32]]
+    rows: Sequence[RowArray]
+    """by source"""
+    ends: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGave:
+    """By vehicle: where its new state ends in ``states``, when its next timer is over (ns), and how
+    many tuples of each output, and lost ones last, there are up to its last."""
+
+    states: bytes
+    state_ends: np.ndarray[Any, np.dtype[np.uint64]]
+    timers: np.ndarray[Any, np.dtype[np.int64]]
+    counts: np.ndarray[Any, np.dtype[np.uint64]]
+    """vehicles times outputs and one more"""
+
+
+class WrongState(Exception):
+    """The state of a vehicle is none of this program; the vehicle's number."""
+
+    def __init__(self, vehicle: int) -> None:
+        super().__init__(f"vehicle {vehicle}")
+        self.vehicle = vehicle
 
 
 class _Held:
@@ -305,6 +379,40 @@ class NativeLibrary:
         """Tuple by tuple: the input has ended, all timers run out and all windows close."""
         self._call["headway_finish"]()
 
+    def run_fleet(self, given: FleetGiven) -> FleetGave:
+        """Tuple by tuple, vehicle after vehicle: takes its state up, takes in its tuples, lets its
+        timers run out and gives its new state. Results and lost tuples stand where they always do,
+        vehicle after vehicle. WrongState when a state is none."""
+        rows = [np.ascontiguousarray(one) for one in given.rows]
+        arrays = (
+            np.ascontiguousarray(given.first_arrival, dtype=np.uint64),
+            np.ascontiguousarray(given.bounds, dtype=np.int64),
+            np.ascontiguousarray(given.states, dtype=np.uint8),
+            np.ascontiguousarray(given.state_begins, dtype=np.uint64),
+            np.ascontiguousarray(given.state_ends, dtype=np.uint64),
+            np.ascontiguousarray(given.times, dtype=np.int64),
+            np.ascontiguousarray(given.sources, dtype=np.uint16),
+            np.ascontiguousarray(given.places, dtype=np.uint32),
+            np.array([one.ctypes.data for one in rows], dtype=np.uintp),
+        )
+        asked = _FleetGiven(
+            len(given.bounds), *(array.ctypes.data for array in arrays), 1 if given.ends else 0
+        )
+        found = _FleetGave()
+        end = self._call["headway_run_fleet"](ctypes.byref(asked), ctypes.byref(found))
+        if end == _WRONG_STATE:
+            raise WrongState(int(found.wrong))
+        if end != _ALL_RAN:
+            raise MemoryError("there is not enough memory for all vehicles")
+        return FleetGave(
+            states=_copied(found.states),
+            state_ends=np.frombuffer(_copied(found.state_ends), dtype=np.uint64),
+            timers=np.frombuffer(_copied(found.timers), dtype=np.int64),
+            counts=np.frombuffer(_copied(found.counts), dtype=np.uint64).reshape(
+                len(given.bounds), len(self.outputs) + 1
+            ),
+        )
+
     def counts(self) -> Counts:
         found = Counts()
         self._call["headway_counts"](ctypes.byref(found))
@@ -320,6 +428,11 @@ class NativeLibrary:
         """Results of an operator with state beyond what it declares; operators with state are
         numbered in the order of the query."""
         return int(self._call["headway_beyond"](1, operator))
+
+    def saves(self, operator: int) -> bool:
+        """Whether an operator with state writes down what it remembers; a class of the user need
+        not."""
+        return bool(self._call["headway_saves"](operator))
 
     def precision(self, output: int) -> Pieces:
         """Of the optional part before an output; none were asked for where there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -17,8 +18,8 @@ from tests.spark.state.steps import cut_up, uncut
 from headway.compiler import compile_query
 from headway.errors import DataError
 from headway.model.quantities import MILLISECOND, SECOND
-from headway.spark.state.vehicle_hashes import vehicle_hashes
-from headway.spark.state.vehicle_states import joined, merged, restricted
+from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
+from headway.spark.state.vehicle_states import Mask, joined, merged, restricted
 from headway.spark.state.vehicle_steps import StepCounts, StepInput, vehicle_steps
 
 SEEDS = st.integers(0, 2**32)
@@ -178,14 +179,15 @@ def test_states_move_between_partitions() -> None:
         mine = [(name, at, 1) for name in names if hashes[name] % count == part]
         return {"s0": table(*mine)}
 
+    def own(part: int) -> Callable[[Hashes], Mask]:
+        return lambda found: found % 3 == part
+
     old = [steps.step(StepInput(given(2, part, 1), None)).state for part in range(2)]
     rows = []
     for part in range(3):
-        mine = [restricted(one, lambda found, part=part: found % 3 == part) for one in old]
+        mine = [restricted(one, own(part)) for one in old]
         gave = steps.step(StepInput(given(3, part, 2), joined(mine)))
-        with_keep = StepInput(
-            given(3, part, 2), joined(old), keep=lambda found, part=part: found % 3 == part
-        )
+        with_keep = StepInput(given(3, part, 2), joined(old), keep=own(part))
         assert steps.step(with_keep).state == gave.state
         rows += shown(steps.finish(gave.state).outputs["out"])
     assert sorted(rows) == sorted((name, 1, 2) for name in names)

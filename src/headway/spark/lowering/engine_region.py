@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 from pyspark.sql import Column, DataFrame
@@ -20,11 +22,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from headway.engine.result_tables import SideRows
-from headway.engine.stepwise import StepResult, Stepwise
+from headway.engine.jobs import NEVER
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.plan import Plan
-from headway.model.quantities import MICROSECOND
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row
 from headway.spark.lowering.frames import (
@@ -38,8 +38,13 @@ from headway.spark.lowering.frames import (
     plain_row,
     to_plain,
 )
-from headway.spark.lowering.side_rows import SIDE, SIDE_ARROW, SIDE_EXIT, SIDE_TYPE, Listing
+from headway.spark.lowering.side_rows import SIDE, SIDE_ARROW, SIDE_EXIT, SIDE_TYPE
 from headway.spark.session.python_workers import enter
+from headway.spark.state.arrival_order import BESIDE, Arrivals, arrivals_of, one_array
+from headway.spark.state.native_loop import vehicle_loop
+from headway.spark.state.step_programs import step_program
+from headway.spark.state.vehicle_loops import Given, Ran, VehicleLoop
+from headway.spark.state.vehicle_states import Times
 
 # ------------------------------------------------------------
 # Several streams in one DataFrame: a struct column for each, and which of them a row belongs to.
@@ -55,8 +60,8 @@ def struct_name(place: int) -> str:
 
 
 def tagged_sources(sources: Sequence[tuple[Schema, DataFrame]]) -> DataFrame:
-    """The tuples of all sources (as :func:`as_source` gives them): vehicle, ``#source`` (its
-    place), ``#at``, ``#position`` and ``#row0``, ``#row1``, … of which one is there."""
+    """The tuples of all sources (as ``given_sources.in_order`` gives them): vehicle, ``#source``
+    (its place), ``#at``, ``#position`` and ``#row0``, ``#row1``, … of which one is there."""
     parts = []
     for place, (schema, data) in enumerate(sources):
         rows = [
@@ -107,13 +112,10 @@ def exits(data: DataFrame, schemas: Mapping[str, Schema]) -> dict[str, StreamFra
 # The engine inside Spark tasks: a part of a query run in arrival order, vehicle by vehicle.
 #
 # Spark brings each vehicle's tuples together and in order; the task runs the vehicle engine
-# without costs over them (:class:`~headway.engine.stepwise.Stepwise`). ``mapInArrow`` with
-# grouping of our own takes a vehicle's tuples piece by piece, so a long recording never stands in
-# memory whole.
+# without costs over them, compiled where it can be (:mod:`headway.spark.state.native_loop`).
+# ``mapInArrow`` with grouping of our own takes a vehicle's tuples piece by piece, so a long
+# recording never stands in memory whole: the last vehicle of a piece may go on in the next one.
 
-
-ROWS_OUT = 10_000
-"""results handed to Spark at once"""
 
 Batches = Iterator[Any]
 
@@ -129,54 +131,143 @@ def run_region(part: Plan, sources: dict[str, DataFrame], watched: tuple[str, ..
         .sortWithinPartitions(VEHICLE_COLUMN, *arrival_order(len(given)))
     )
     leaving = [schemas[output.stream] for output in part.query.outputs]
-    return ordered.mapInArrow(replayed(part, watched), exit_schema(leaving))
+    program = step_program(part, watched).library
+    return ordered.mapInArrow(replayed(part, watched, program), exit_schema(leaving))
 
 
-def replayed(part: Plan, watched: tuple[str, ...]) -> Callable[[Batches], Batches]:
-    """What a task does with its vehicles, one after the other."""
+def replayed(
+    part: Plan, watched: tuple[str, ...], program: bytes | None
+) -> Callable[[Batches], Batches]:
+    """What a task does with its vehicles, one after the other; ``program`` as
+    :func:`~headway.spark.state.step_programs.step_program` gives it."""
     text, paths = plan_to_json(part), tuple(sys.path)
-    names = [source.name for source in part.query.sources]
     schemas = dict(part.schemas)
+    entering = [schemas[source.name] for source in part.query.sources]
     leaving = [schemas[output.stream] for output in part.query.outputs]
 
     def run(batches: Batches) -> Batches:
         enter(paths)
-        engine, listing = engine_of(text, watched), listing_of(text)
-        engine.restore(None)
-
-        def given(vehicle: str) -> Batches:
-            yield from tables(vehicle, engine.take_results(), leaving)
-            yield from side_tables(vehicle, listing.array(engine.take_dropped()), leaving)
-
-        current: str | None = None
+        loop = _loop_of(text, watched, program)
+        under_way = _UnderWay("", b"")
         for batch in batches:
-            for vehicle, source, arrived, row in arrivals(batch, len(names)):
-                if vehicle != current:
-                    if current is not None:
-                        engine.finish()
-                        yield from given(current)
-                        engine.restore(None)
-                    current = vehicle
-                engine.take(arrived * MICROSECOND, names[source], row)
-                if len(engine.results) + len(engine.dropped) >= ROWS_OUT:
-                    yield from given(vehicle)
-        if current is not None:
-            engine.finish()
-            yield from given(current)
+            if not batch.num_rows:
+                continue
+            piece = _piece(batch, entering, under_way)
+            last = len(piece.vehicles) - 1
+            engines = pa.array([under_way.engine] + [b""] * last, pa.large_binary())
+            ended = loop.run(piece.given(engines, slice(0, last)))
+            yield from _exits(ended, piece.vehicles, leaving)
+            going_on = loop.run(piece.given(engines, slice(last, last + 1)))
+            yield from _exits(going_on, piece.vehicles[last:], leaving)
+            under_way = _UnderWay(piece.vehicles[last].as_py(), going_on.engines[0].as_py())
+        if under_way.engine:
+            nothing = arrivals_of([_beside(schema).empty_table() for schema in entering])
+            engines = pa.array([under_way.engine], pa.large_binary())
+            ended = loop.run(Given(nothing, engines, _no_bounds(1), ends=True))
+            yield from _exits(ended, pa.array([under_way.vehicle]), leaving)
 
     return run
 
 
 @lru_cache(maxsize=8)
-def engine_of(text: str, watched: tuple[str, ...] = ()) -> Stepwise:
-    """The engine of a plan, built once in a worker; its user restores the state it needs."""
-    return Stepwise(plan_from_json(text), watched=watched)
+def _loop_of(text: str, watched: tuple[str, ...], program: bytes | None) -> VehicleLoop:
+    """Built once in a worker."""
+    return vehicle_loop(plan_from_json(text), program, watched=watched)
 
 
-@lru_cache(maxsize=8)
-def listing_of(text: str, of: frozenset[str] | None = None) -> Listing:
-    """What says in words what an engine of a plan dropped; ``of`` which sources and operators."""
-    return Listing(SideRows(plan_from_json(text)), of)
+class _UnderWay(NamedTuple):
+    """The vehicle whose tuples may go on in the next piece, and its engine's state; empty before
+    the first."""
+
+    vehicle: str
+    engine: bytes
+
+
+class _Piece(NamedTuple):
+    """Tuples of vehicles, of which the last may go on; the first is the one that was under way,
+    even if nothing more came of it."""
+
+    vehicles: Any
+    arrivals: Arrivals
+
+    def given(self, engines: Any, those: slice) -> Given:
+        """Of some vehicles; all but the last have ended."""
+        mine = self.arrivals.at(
+            np.flatnonzero(
+                (self.arrivals.owners >= those.start) & (self.arrivals.owners < those.stop)
+            )
+        )
+        count = those.stop - those.start
+        moved = replace(mine, owners=mine.owners - those.start)
+        ends = those.stop < len(self.vehicles)
+        return Given(moved, engines[those], _no_bounds(count), ends=ends)
+
+
+def _no_bounds(count: int) -> Times:
+    """No timer runs out but by a tuple or at the end."""
+    return np.full(count, -NEVER, dtype=np.int64)
+
+
+def _piece(batch: Any, entering: Sequence[Schema], before: _UnderWay) -> _Piece:
+    """Of tagged sources in order."""
+    named = batch.column(VEHICLE_COLUMN).dictionary_encode()
+    vehicles, owners = named.dictionary, named.indices.to_numpy().astype(np.int64)
+    if before.engine and vehicles[0].as_py() != before.vehicle:
+        vehicles = pa.concat_arrays([pa.array([before.vehicle], pa.string()), vehicles])
+        owners += 1
+    codes = batch.column(SOURCE).to_numpy()
+    rows = np.zeros(len(codes), dtype=np.int64)
+    tables = []
+    for place, schema in enumerate(entering):
+        mine = codes == place
+        rows[mine] = np.arange(int(mine.sum()))
+        struct = batch.column(struct_name(place)).filter(pa.array(mine))
+        beside = [pa.nulls(len(struct), pa.int64())] * len(BESIDE)
+        tables.append(pa.Table.from_arrays([*beside, *struct.flatten()], schema=_beside(schema)))
+    times = batch.column(ARRIVED).to_numpy()
+    return _Piece(vehicles, Arrivals(tuple(tables), owners, times, codes.astype(np.uint16), rows))
+
+
+def _beside(schema: Schema) -> Any:
+    return pa.schema([*((name, pa.int64()) for name in BESIDE), *arrow_types(schema)])
+
+
+def _exits(ran: Ran, vehicles: Any, schemas: Sequence[Schema]) -> Batches:
+    """What vehicles gave, as Arrow batches: one for each stream, one for what was lost."""
+    for place, (found, schema) in enumerate(zip(ran.outputs, schemas, strict=True)):
+        if not len(found.owners):
+            continue
+        *columns, late, at = (one_array(column) for column in found.rows.columns)
+        struct = pa.StructArray.from_arrays(columns, [name for name, _ in arrow_types(schema)])
+        owners = vehicles.take(pa.array(found.owners))
+        yield _batch(owners, place, late, at, {struct_name(place): struct}, schemas)
+    if count := len(ran.side):
+        values = [dict(zip(SIDE_TYPE.names, (one.kind, *one.row), strict=True)) for one in ran.side]
+        owners = vehicles.take(pa.array([one.owner for one in ran.side], pa.int64()))
+        late, at = pa.nulls(count, pa.bool_()), pa.nulls(count, pa.int64())
+        side = {SIDE: pa.array(values, SIDE_ARROW)}
+        yield _batch(owners, SIDE_EXIT, late, at, side, schemas)
+
+
+def _batch(
+    vehicles: Any, place: int, late: Any, at: Any, given: dict[str, Any], schemas: Sequence[Schema]
+) -> Any:
+    size = len(late)
+    rows = {
+        struct_name(other): pa.nulls(size, pa.struct(arrow_types(their)))
+        for other, their in enumerate(schemas)
+    }
+    return pa.RecordBatch.from_pydict(
+        {
+            VEHICLE_COLUMN: vehicles,
+            EXIT: pa.array(np.full(size, place, dtype=np.int32)),
+            LATE: late,
+            ARRIVED: at,
+            **rows,
+            SIDE: pa.nulls(size, SIDE_ARROW),
+            **given,
+        }
+    )
 
 
 def arrivals(batch: Any, count: int) -> Iterator[tuple[str, int, int, Row]]:
@@ -191,53 +282,3 @@ def arrivals(batch: Any, count: int) -> Iterator[tuple[str, int, int, Row]]:
         vehicles.to_pylist(), codes.to_pylist(), arrived.to_pylist(), strict=True
     ):
         yield vehicle, source, at, next(rows[source])
-
-
-def tables(vehicle: str, results: list[StepResult], schemas: Sequence[Schema]) -> Batches:
-    """Results of one vehicle as Arrow batches, one for each stream."""
-    for place, schema in enumerate(schemas):
-        mine = [result for result in results if result.output == place]
-        if not mine:
-            continue
-        columns = zip(*(result.row for result in mine), strict=True)
-        arrays = [
-            pa.array(values, kind)
-            for values, (_, kind) in zip(columns, arrow_types(schema), strict=True)
-        ]
-        struct = pa.StructArray.from_arrays(arrays, [name for name, _ in arrow_types(schema)])
-        yield _batch(
-            vehicle,
-            place,
-            pa.array([result.late for result in mine], pa.bool_()),
-            pa.array([result.at // MICROSECOND for result in mine], pa.int64()),
-            {struct_name(place): struct},
-            schemas,
-        )
-
-
-def side_tables(vehicle: str, dropped: Any, schemas: Sequence[Schema]) -> Batches:
-    """What was dropped of one vehicle (structs of ``#side``), beside its results."""
-    if count := len(dropped):
-        late, at = pa.nulls(count, pa.bool_()), pa.nulls(count, pa.int64())
-        yield _batch(vehicle, SIDE_EXIT, late, at, {SIDE: dropped}, schemas)
-
-
-def _batch(
-    vehicle: str, place: int, late: Any, at: Any, given: dict[str, Any], schemas: Sequence[Schema]
-) -> Any:
-    size = len(late)
-    rows = {
-        struct_name(other): pa.nulls(size, pa.struct(arrow_types(their)))
-        for other, their in enumerate(schemas)
-    }
-    return pa.RecordBatch.from_pydict(
-        {
-            VEHICLE_COLUMN: pa.array([vehicle] * size, pa.string()),
-            EXIT: pa.array([place] * size, pa.int32()),
-            LATE: late,
-            ARRIVED: at,
-            **rows,
-            SIDE: pa.nulls(size, SIDE_ARROW),
-            **given,
-        }
-    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from headway.errors import Problem, UnsupportedError
 from headway.model.graph import graph_of
@@ -101,11 +101,6 @@ class Share:
         if self.most is not None:
             own.conf.set(PARTITIONS, str(self.most))
         return own
-
-    def capped(self, sources: dict[str, DataFrame]) -> dict[str, DataFrame]:
-        if self.most is None:
-            return sources
-        return {name: data.coalesce(self.most) for name, data in sources.items()}
 
     def workers(self, spark: SparkSession) -> AbstractContextManager[None]:
         """Functions that are handed to Spark in this block run in workers of the class."""

@@ -21,7 +21,7 @@ from headway.model.query import Query, Source
 from headway.spark.session.spark_session import refusal_of
 from headway.spark.session.urgency import slots_of
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Rejected, text_schema
-from headway.spark.sources.file_checks import FileChecks, GivenFile, read_checked
+from headway.spark.sources.file_checks import CheckedFile, FileChecks, GivenFile, read_checked
 from headway.spark.sources.file_intake import FileIntake
 from headway.spark.sources.intake import Intake, Limits, StreamedTuples
 from headway.spark.sources.kafka_source import read_kafka
@@ -50,20 +50,26 @@ def read_batch(
 def _batch(
     spark: SparkSession, files: Files, quarantine: Quarantine | None, without: Collection[str]
 ) -> DataFrame:
+    checked = CheckedFiles(files.source, quarantine if files.several else None, remember=False)
+    found = _looked_at(spark, files, checked, without)
+    parts = read_checked(spark, checked, found, slots_of(spark) * TASKS_PER_SLOT)
+    if not parts:
+        return spark.createDataFrame([], text_schema(files.source.schema))
+    return reduce(DataFrame.union, parts)
+
+
+def _looked_at(
+    spark: SparkSession, files: Files, checked: CheckedFiles, without: Collection[str] = ()
+) -> list[CheckedFile]:
+    """The files that are there and sound."""
     name = files.source.name
     given = [
         GivenFile(name, location, entry.size, entry.modified)
         for entry in files.entries(spark)
         if (location := files.folder / entry.name).text not in without
     ]
-    checked = CheckedFiles(files.source, quarantine if files.several else None, remember=False)
-    slots = slots_of(spark)
-    checks = FileChecks(spark, {name: checked}, lambda: slots, values=False)
-    found = [one for one in checks.each({name: given})[name] if one.sound]
-    parts = read_checked(spark, checked, found, slots * TASKS_PER_SLOT)
-    if not parts:
-        return spark.createDataFrame([], text_schema(files.source.schema))
-    return reduce(DataFrame.union, parts)
+    checks = FileChecks(spark, {name: checked}, lambda: slots_of(spark), values=False)
+    return [one for one in checks.each({name: given})[name] if one.sound]
 
 
 # ---------------------------------------------------------------- a run's inputs
@@ -175,6 +181,19 @@ class Inputs:
             )
             for source in sources
         }
+
+    def rows_in(self, spark: SparkSession, sources: Iterable[Source]) -> int | None:
+        """What Parquet files say they hold; others would have to be read for it."""
+        if self.folder is None:
+            return None
+        rows = 0
+        for source in sources:
+            files = find_files(self.folder, source, spark=spark)
+            if files.suffix != PARQUET:
+                return None
+            found = _looked_at(spark, files, CheckedFiles(source, None, remember=False))
+            rows += sum(one.footer.rows for one in found if one.footer is not None)
+        return rows
 
     def read_by_python(self, source: Source, spark: SparkSession | None = None) -> bool:
         """Whether reading it again costs as much as the rest of a query."""

@@ -197,12 +197,21 @@ class VehicleProgram:
     hold: int | None
     forget: int | None
     most_held: int | None
+    upload_gap: int | None = None
     program: Any = None
     """a broadcast variable of Spark"""
 
     def steps(self) -> VehicleSteps:
         program = None if self.program is None else self.program.value
-        return _steps(self.text, self.listed, self.hold, self.forget, self.most_held, program)
+        return _steps(
+            self.text,
+            self.listed,
+            self.hold,
+            self.forget,
+            self.most_held,
+            self.upload_gap,
+            program,
+        )
 
 
 @lru_cache(maxsize=8)
@@ -212,6 +221,7 @@ def _steps(
     hold: int | None,
     forget: int | None,
     most_held: int | None,
+    upload_gap: int | None,
     program: bytes | None,
 ) -> VehicleSteps:
     """Built once in a worker."""
@@ -221,6 +231,7 @@ def _steps(
         hold=hold,
         forget=forget,
         most_held=most_held,
+        upload_gap=upload_gap,
         program=program,
     )
 
@@ -242,8 +253,8 @@ class VehicleRows:
         tables, blobs = self._gathered(batches)
         segments = self.before.of(part)
         moved = self.before.moved
-        idle = not tables and self.clock is None and not moved and not self.ends
-        if idle or not (tables or segments):
+        waits = tables or self.clock is not None or self.program.forget is not None
+        if not (waits or moved or self.ends) or not (tables or segments):
             yield NewState(part, None, False, "", {}, 0)
             return
         if self.folder is not None:

@@ -22,7 +22,7 @@ from headway.model.quantities import MICROSECOND
 from headway.model.schema import Schema
 from headway.native.arrow_rows import column_kinds
 from headway.spark.state.arrival_order import BESIDE, Arrivals
-from headway.spark.state.state_sections import fingerprint_of
+from headway.spark.state.state_sections import PYTHON_FORM, fingerprint_of
 from headway.spark.state.vehicle_states import Places, Times
 
 LATE = "#late"
@@ -73,7 +73,8 @@ class Ran:
 
 
 class VehicleLoop(Protocol):
-    """Runs vehicles; its engines' states have this fingerprint."""
+    """Runs vehicles; its engines' states have this fingerprint. One that was made with streams to
+    be ``watched``, though it be none, gives the mark of each tuple and when it appeared besides."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -84,13 +85,15 @@ class VehicleLoop(Protocol):
 class PythonLoop:
     """The vehicle engine without costs, tuple by tuple; states are its plain data as JSON."""
 
-    def __init__(self, plan: Plan, listed: Collection[str] | None, *, marked: bool) -> None:
-        self.fingerprint = fingerprint_of(plan, "python")
-        self._engine = Stepwise(plan, watched=_watched(plan, marked))
+    def __init__(
+        self, plan: Plan, listed: Collection[str] | None, watched: Collection[str] | None
+    ) -> None:
+        self.fingerprint = fingerprint_of(plan, PYTHON_FORM)
+        self._engine = Stepwise(plan, watched=watched or ())
         self._sources = [source.name for source in plan.query.sources]
         schemas = dict(plan.schemas)
         self._outputs = [schemas[output.stream] for output in plan.query.outputs]
-        self._side, self._listed, self._marked = SideRows(plan), listed, marked
+        self._side, self._listed, self._marked = SideRows(plan), listed, watched is not None
 
     def run(self, given: Given) -> Ran:
         count = len(given.engines)
@@ -156,11 +159,6 @@ class PythonLoop:
             arrays.append(pa.array([one.at // MICROSECOND for _, one in found], pa.int64()))
         owners = np.array([owner for owner, _ in found], dtype=np.int64)
         return OutputTuples(owners, pa.table(arrays, names=names))
-
-
-def _watched(plan: Plan, marked: bool) -> tuple[str, ...]:
-    """The streams whose marks are asked for."""
-    return tuple(output.stream for output in plan.query.outputs) if marked else ()
 
 
 def _tuples(table: Any) -> list[tuple[Any, ...]]:

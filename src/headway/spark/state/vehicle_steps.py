@@ -32,9 +32,7 @@ from headway.model.quantities import MICROSECOND
 from headway.model.schema import VEHICLE_COLUMN
 from headway.native.arrow_rows import column_kinds
 from headway.spark.state.arrival_order import (
-    ARRIVED,
     BESIDE,
-    POSITION,
     Arrivals,
     arrivals_of,
     complete_until,
@@ -43,8 +41,11 @@ from headway.spark.state.arrival_order import (
     places_in_group,
     ready,
 )
+from headway.spark.state.delayed_uploads import uploads_apart, vehicles_of
+from headway.spark.state.native_loop import vehicle_loop
+from headway.spark.state.step_programs import step_program
 from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
-from headway.spark.state.vehicle_loops import Given, PythonLoop, SideTuple, VehicleLoop
+from headway.spark.state.vehicle_loops import Given, SideTuple, VehicleLoop
 from headway.spark.state.vehicle_states import (
     NOT_YET,
     OWNER,
@@ -140,8 +141,8 @@ class VehicleSteps(Protocol):
 
 def program_for(plan: Plan) -> bytes | None:
     """The compiled program of a plan, to be handed to :func:`vehicle_steps` in every task; None
-    where the plan is run in Python."""
-    return None
+    where Python runs it (:func:`headway.spark.state.step_programs.step_program` says why)."""
+    return step_program(plan).library
 
 
 def vehicle_steps(
@@ -151,15 +152,22 @@ def vehicle_steps(
     hold: int | None = None,
     forget: int | None = None,
     most_held: int | None = None,
+    upload_gap: int | None = None,
     program: bytes | None = None,
-    marked: bool = False,
 ) -> VehicleSteps:
     """Of a plan. ``listed``: the sources and operators whose lost tuples are told (None: all);
-    ``hold`` and ``forget`` in nanoseconds; ``program`` as :func:`program_for` gave it; ``marked``:
-    outputs have the columns ``#late`` and ``#at`` (when a tuple appeared) too."""
+    ``hold``, ``forget`` and ``upload_gap`` (:mod:`headway.spark.state.delayed_uploads`) in
+    nanoseconds; ``program`` as :func:`program_for` gave it."""
     plan = on_one_node(plan)
-    loop = PythonLoop(plan, listed, marked=marked)
-    return FleetSteps(plan, loop, listed=listed, hold=hold, forget=forget, most_held=most_held)
+    return FleetSteps(
+        plan,
+        vehicle_loop(plan, program, listed),
+        listed=listed,
+        hold=hold,
+        forget=forget,
+        most_held=most_held,
+        upload_gap=upload_gap,
+    )
 
 
 class FleetSteps:
@@ -174,25 +182,15 @@ class FleetSteps:
         hold: int | None = None,
         forget: int | None = None,
         most_held: int | None = None,
+        upload_gap: int | None = None,
     ) -> None:
+        self._upload_gap = None if upload_gap is None else upload_gap // MICROSECOND
         self._loop, self._listed, self._most_held = loop, listed, most_held
         self._hold = None if hold is None else max(1, hold // MICROSECOND)
         self._forget = None if forget is None else max(1, forget // MICROSECOND)
         self._sources = [source.name for source in plan.query.sources]
         self._outputs = [output.name for output in plan.query.outputs]
-        schemas = dict(plan.schemas)
-        self._beside = [
-            pa.schema(
-                [(OWNER, pa.int64()), (ARRIVED, pa.int64()), (POSITION, pa.int64())]
-                + [
-                    (field.name, kind)
-                    for field, kind in zip(
-                        schemas[name].columns, column_kinds(schemas[name]), strict=True
-                    )
-                ]
-            )
-            for name in self._sources
-        ]
+        self._beside = held_schemas(plan)
         self._side_rows = SideRows(plan)
 
     @property
@@ -201,6 +199,9 @@ class FleetSteps:
 
     def step(self, given: StepInput) -> StepOutput:
         states = self._before(given)
+        if self._upload_gap is not None:
+            apart = uploads_apart(given.tables, states.vehicles, states.seen, self._upload_gap)
+            given = replace(given, tables=apart)
         states, tables, touched = self._with_new(states, given)
         arrived = sum(table.num_rows for table in tables)
         fresh = arrivals_of(tables)
@@ -274,7 +275,7 @@ class FleetSteps:
         segments = [state] if isinstance(state, bytes) else state
         states = merged_states(segments, self.fingerprint)
         if given.keep is not None:
-            states = states.only(given.keep(vehicle_hashes(states.vehicles)))
+            states = states.only(given.keep(vehicle_hashes(vehicles_of(states.vehicles))))
         return states
 
     def _nobody(self) -> VehicleStates:
@@ -445,7 +446,7 @@ class FleetSteps:
     ) -> dict[str, Any]:
         return {
             name: one.rows.add_column(
-                0, VEHICLE_COLUMN, vehicles.take(pa.array(places[one.owners]))
+                0, VEHICLE_COLUMN, vehicles_of(vehicles.take(pa.array(places[one.owners])))
             )
             for name, one in zip(self._outputs, outputs, strict=True)
         }
@@ -456,8 +457,26 @@ class FleetSteps:
         side = sorted(side, key=lambda one: one.owner)
         columns = list(zip(*((one.kind, *one.row) for one in side), strict=True))
         arrays = [pa.array(values, kind) for values, kind in zip(columns, SIDE_TABLE.types)]  # noqa: B905 - the vehicle comes last
-        names = vehicles.take(pa.array([one.owner for one in side]))
+        names = vehicles_of(vehicles.take(pa.array([one.owner for one in side])))
         return pa.Table.from_arrays([*arrays, names], schema=SIDE_TABLE)
+
+
+def held_schemas(plan: Plan) -> list[Any]:
+    """By source: the Arrow schema of its tuples in a step."""
+    beside = [(name, pa.int64()) for name in BESIDE]
+    return [
+        pa.schema(
+            [
+                *beside,
+                *zip(
+                    (field.name for field in source.schema.columns),
+                    column_kinds(source.schema),
+                    strict=True,
+                ),
+            ]
+        )
+        for source in plan.query.sources
+    ]
 
 
 def _names(column: Any) -> Any:

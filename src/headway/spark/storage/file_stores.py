@@ -13,8 +13,9 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from headway.engine.run_folder import unwritable
 from headway.errors import FileError, Place
@@ -23,9 +24,14 @@ from headway.spark.storage.locations import Location
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Publishing = Literal["rename", "manifest"]
-"""How what is complete gets visible: by its name, or by a file that lists it"""
 PART = ".part"
+
+
+class Publishing(StrEnum):
+    """How what is complete gets visible: by its name, or by a file that lists it."""
+
+    RENAME = "rename"
+    MANIFEST = "manifest"
 
 
 class NotThere(FileError):
@@ -94,7 +100,7 @@ def file_store(
     """The store that holds ``at``; ``publish`` says what else would follow from the scheme.
     FileError for a scheme that has no class here, and for URIs without Spark's Java."""
     if at.is_local:
-        return LocalStore(renames_whole=publish != "manifest")
+        return LocalStore(renames_whole=publish is not Publishing.MANIFEST)
     from headway.spark.storage.hadoop_store import hadoop_store
 
     return hadoop_store(at, spark, publish)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -63,7 +63,7 @@ def hadoop_store(
         path = java.org.apache.hadoop.fs.Path(at.hadoop_path)
         files = java.org.apache.hadoop.fs.FileSystem.get(path.toUri(), settings)
     chosen = publish or _publishing(at, session, java, files)
-    return HadoopStore(java, files, settings, chosen == "rename")
+    return HadoopStore(java, files, settings, chosen is Publishing.RENAME)
 
 
 def _is_classic(session: Any) -> bool:
@@ -78,13 +78,13 @@ def _publishing(at: Location, session: Any, java: Any, files: Any) -> Publishing
     key = f"{PUBLISH}{scheme}"
     said = session.conf.get(key, None) or session.sparkContext.getConf().get(key)
     if said is None:
-        return "rename" if scheme in RENAMING else "manifest"
-    for known in get_args(Publishing):
-        if said == known:
-            return known  # type: ignore[no-any-return]
-    raise InputError(
-        "no way of publishing", at=f"--conf {key}", got=said, want="write rename or manifest"
-    )
+        return Publishing.RENAME if scheme in RENAMING else Publishing.MANIFEST
+    try:
+        return Publishing(said)
+    except ValueError:
+        raise InputError(
+            "no way of publishing", at=f"--conf {key}", got=said, want="write rename or manifest"
+        ) from None
 
 
 def _mounted(at: Location, java: Any, files: Any) -> str:

@@ -23,7 +23,8 @@ from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.accounting import Account, now
-from headway.spark.sources.intake import Intake, Piece
+from headway.spark.session.urgency import slots_of
+from headway.spark.sources.intake import Intake, Piece, each_piece
 from headway.spark.state.batch_manifest import (
     END,
     STATES,
@@ -58,12 +59,14 @@ def step_name(number: int) -> str:
 class Bounds:
     """Of what a stream keeps; times in nanoseconds, None: no bound. ``hold``: how long a live
     vehicle's tuples wait for a source of which nothing comes; None: a replay, they wait for ever.
-    ``partitions``: how many the vehicles are dealt out to; None: as many as there are slots."""
+    ``partitions``: how many the vehicles are dealt out to; None: as many as there are slots.
+    ``upload_gap``: what arrived so long before the newest of its vehicle is a delayed upload."""
 
     hold: int | None = None
     forget: int | None = None
     most_held: int | None = None
     partitions: int | None = None
+    upload_gap: int | None = None
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class MicroBatches:
     """Of one group, in one process. ``session`` is one of the group's own."""
 
     def __init__(self, session: SparkSession, work: GroupWork, way: Way) -> None:
-        self._session, self.work, self._way = session, work, way
+        self.session, self.work, self._way = session, work, way
         self._records = BatchRecords(work.states, file_store(work.states, session))
         self._record: BatchRecord | None = None
         self._end: BatchRecord | None = None
@@ -164,8 +167,7 @@ class MicroBatches:
             return
         mark = done.mark if done is not None and done.batch == number else 0
         self._check_place(done, number)
-        for piece in intake.pieces(batch, number, mark):
-            self._step(piece, number)
+        each_piece(intake, batch, number, mark, lambda piece: self._step(piece, number))
 
     def _check_place(self, done: BatchRecord | None, number: int) -> None:
         """Batches come one after the other, or somebody took a record away."""
@@ -183,7 +185,7 @@ class MicroBatches:
         done = self._record
         step = 0 if done is None else done.step + 1
         self._drop_end()
-        lowered = lower_stream(self.work.plan, piece.sources)
+        lowered = lower_stream(self.work.plan, self._capped(piece.sources))
         before = self._states_before() if lowered.kind is Kind.STATE else None
         reports = self._way.reports(
             Step(
@@ -200,6 +202,12 @@ class MicroBatches:
         self._way.publish(record)
         self._records.sweep(record, done)
         self._record = record
+
+    def _capped(self, sources: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
+        most = self.work.most
+        if most is None:
+            return sources
+        return {name: data.coalesce(most) for name, data in sources.items()}
 
     def _drop_end(self) -> None:
         if self._end is not None:
@@ -218,7 +226,7 @@ class MicroBatches:
         bounds, most = self.work.bounds, self.work.most
         if bounds.partitions is not None:
             return bounds.partitions
-        slots = max(1, self._session.sparkContext.defaultParallelism)
+        slots = slots_of(self.session)
         wanted = slots if most is None else min(slots, most)
         return wanted if not before or wanted >= 2 * before or 2 * wanted <= before else before
 
@@ -243,13 +251,14 @@ class MicroBatches:
         """Compiled once, and handed to the workers once."""
         plan, bounds = self.work.plan, self.work.bounds
         program = program_for(plan)
-        shared: Any = None if program is None else self._session.sparkContext.broadcast(program)
+        shared: Any = None if program is None else self.session.sparkContext.broadcast(program)
         return VehicleProgram(
             plan_to_json(plan),
             self.work.listed,
             bounds.hold,
             bounds.forget,
             bounds.most_held,
+            bounds.upload_gap,
             shared,
         )
 
@@ -263,7 +272,7 @@ class MicroBatches:
             return
         if self._end is None:
             before = StatesBefore(done.partitions, done.states)
-            nobody = self._session.range(0)
+            nobody = self.session.range(0)
             reports = self._way.reports(
                 Step(
                     END,

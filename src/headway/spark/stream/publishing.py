@@ -33,6 +33,9 @@ class RenamedFiles:
     def publish(self, files: Collection[WrittenFile]) -> None:
         """FileError for a file that is neither under the one name nor under the other."""
         _all(self._rename, files)
+        folders = {one.hidden.rpartition("/")[0] for one in files}
+        for folder in sorted(one for one in folders if one.endswith(PART)):
+            self.store.remove(self.output / folder)  # one that a writer of Spark filled
 
     def withdraw(self, files: Collection[WrittenFile]) -> None:
         """More input comes: windows that the end closed are open again."""

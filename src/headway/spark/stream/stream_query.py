@@ -11,7 +11,8 @@ a window.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,11 +26,11 @@ from headway.model.query import Criticality, Output
 from headway.spark.accounting import now
 from headway.spark.batch.batch_sinks import OnRows, Sink
 from headway.spark.lowering.regions import ancestors, part_with
-from headway.spark.session.urgency import POOL, Gates, Share
+from headway.spark.session.job_titles import titled
+from headway.spark.session.urgency import POOL, Gates, Share, slots_of
 from headway.spark.side_files import side_name
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected
-from headway.spark.sources.intake import Limits
-from headway.spark.sources.recorded_files import Inputs
+from headway.spark.sources.intake import Intake, Limits, StreamInputs
 from headway.spark.spark_results import OutputProgress, SparkOutput, StreamPace
 from headway.spark.state.batch_manifest import BatchRecord
 from headway.spark.storage.locations import Location
@@ -95,7 +96,7 @@ class GroupQuery:
 
     plan: Plan
     group: Group
-    inputs: Inputs
+    inputs: StreamInputs
     output: Location
     checkpoint: Location
     run: str
@@ -112,6 +113,7 @@ class GroupQuery:
     query: StreamingQuery | None = None
     batches: int = 0
     _work: MicroBatches | None = None
+    _intake: Intake | None = None
 
     def __post_init__(self) -> None:
         part = part_with(self.plan, self.group.names)
@@ -142,9 +144,9 @@ class GroupQuery:
             self._intake = self.inputs.intake(
                 session,
                 self.work.plan.query.sources,
-                Quarantine(self.output.path / FOLDER),
+                Quarantine(self.output / FOLDER, session),
                 Rejected(self.output.path / side_name(DropKind.REJECTED, self.plan)),
-                self.limits,
+                replace(self.limits, slots=self._slots(session), spread=not batches.keeps_state),
             )
         live = self.bounds.hold is not None and batches.keeps_state
         stream = with_heartbeat(self._intake.stream) if live else self._intake.stream
@@ -160,10 +162,27 @@ class GroupQuery:
         finally:
             spark.sparkContext.setLocalProperty(POOL, None)  # type: ignore[arg-type]
 
+    def _slots(self, session: SparkSession) -> Callable[[], int]:
+        most = self.share.most
+        return lambda: slots_of(session) if most is None else min(most, slots_of(session))
+
+    def stop(self) -> None:
+        """Waits until the micro-batch that runs is over."""
+        if self._intake is not None:
+            self._intake.close()
+        if self.query is not None and self.query.isActive:
+            self.query.stop()
+
     def _on_batch(self, batch: DataFrame, number: int) -> None:
         """A soft batch waits at the gate with the deadline of what came now."""
         assert self._work is not None
-        with self.gate.passing(now() + self.group.deadline // MICROSECOND):
+        assert self._intake is not None
+        outputs = ", ".join(self.group.names)
+        title = f"headway {self.plan.query.name}: batch {number}, output {outputs}"
+        with (
+            self.gate.passing(now() + self.group.deadline // MICROSECOND),
+            titled(self._work.session, title),
+        ):
             self._work.run(without_heartbeat(batch), number, self._intake)
         self.batches += 1
         for pace, tally in zip(self.paces, self.tallies.values(), strict=True):
@@ -172,7 +191,10 @@ class GroupQuery:
     def finish(self) -> None:
         """The input has ended: what the state still holds comes out."""
         assert self._work is not None
-        self._work.finish()
+        outputs = ", ".join(self.group.names)
+        title = f"headway {self.plan.query.name}: end of the input, output {outputs}"
+        with titled(self._work.session, title):
+            self._work.finish()
 
     # ---------------------------------------------------------------- what was done
 

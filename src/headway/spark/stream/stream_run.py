@@ -18,7 +18,7 @@ from headway.engine.run_folder import SUMMARY
 from headway.errors import FileError
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
-from headway.model.quantities import SECOND
+from headway.model.quantities import SECOND, format_duration
 from headway.model.query import Criticality
 from headway.spark.batch.batch_sinks import FILES, OnRows, Sink
 from headway.spark.lowering.regions import ancestors
@@ -27,13 +27,15 @@ from headway.spark.session.spark_failures import explained, translated
 from headway.spark.session.urgency import GATES, NoGate, refuse_below_floor, shares
 from headway.spark.side_files import in_order, side_name, write_empty_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, notes
-from headway.spark.sources.intake import Limits
+from headway.spark.sources.intake import Limits, StreamInputs
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
+from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
 from headway.spark.stream.checkpoints import MARK, Checkpoint, open_run
 from headway.spark.stream.micro_batches import Bounds
 from headway.spark.stream.run_lock import Lock, claimed
+from headway.spark.stream.run_metrics import OnMetrics, QueryMetrics
 from headway.spark.stream.stream_query import GroupQuery, groups_of
 
 LOOK_S = 0.1
@@ -45,18 +47,21 @@ HOLD = SECOND
 class StreamRun:
     """``run`` returns when the input has ended (``available_now``), when ``stop`` is called from
     another thread, or on Ctrl-C, with what was done until then. ``on_outcome`` gets it too, and
-    every few seconds what was done so far. ``forget``: vehicles of which nothing comes for so long
-    (ns) lose their state; ``most_held``: tuples of a vehicle that wait for other sources;
-    ``partitions``: how many the vehicles are dealt out to, otherwise as many as there are slots.
-    ``adopt`` goes on with a query that has changed since the checkpoint, ``afresh`` throws its
-    results away. ``locks`` are those of output and checkpoint where the caller holds them, as one
-    does who looks before Spark starts."""
+    every few seconds what was done so far.
+
+    ``forget``: vehicles of which nothing comes for so long (ns) lose their state; ``most_held``:
+    tuples of a vehicle that wait for other sources; ``partitions``: how many the vehicles are dealt
+    out to, otherwise as many as there are slots. ``adopt`` goes on with a query that has changed
+    since the checkpoint, ``afresh`` throws its results away. ``locks`` are those of output and
+    checkpoint where the caller holds them, as one does who looks before Spark starts.
+    ``upload_gap``: what arrived so long (ns) before the newest of its vehicle is a delayed upload
+    of its own. ``on_metrics`` is called after each micro-batch."""
 
     def __init__(
         self,
         spark: SparkSession,
         plan: Plan,
-        inputs: Inputs | Path,
+        inputs: StreamInputs | Path,
         output: Path,
         *,
         checkpoint: Path,
@@ -67,6 +72,7 @@ class StreamRun:
         forget: int | None = None,
         most_held: int | None = None,
         partitions: int | None = None,
+        upload_gap: int | None = None,
         late_ok: bool = False,
         afresh: bool = False,
         adopt: bool = False,
@@ -74,10 +80,11 @@ class StreamRun:
         on_look: Callable[[], None] = lambda: None,
         on_rows: OnRows = lambda name, rows: None,
         on_outcome: Callable[[SparkRun], object] = lambda run: None,
+        on_metrics: OnMetrics | None = None,
     ) -> None:
         if not late_ok:
             refuse_below_floor(plan)
-        self._inputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
+        self._inputs: StreamInputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
         self._sink = sink or Sink()
         self._inputs.check(plan.query, streaming=True)
         self._sink.check(spark)
@@ -91,7 +98,9 @@ class StreamRun:
             locks = self._held.enter_context(claimed([place.folder, place.output], spark))
         self._locks = locks
         try:
-            about = run_about(self._inputs, self._sink, available_now=available_now)
+            about = run_about(
+                self._inputs, self._sink, available_now=available_now, upload_gap=upload_gap
+            )
             run = open_run(plan, place, about, afresh=afresh, adopt=adopt)
         except BaseException:
             self._held.close()
@@ -104,8 +113,9 @@ class StreamRun:
         self._gate = GATES[policy]()
         self._rejected = Rejected(output / side_name(DropKind.REJECTED, plan))
         if not run.resumed:
-            write_empty_side(plan, output)
-        bounds = Bounds(hold, forget, most_held, partitions)
+            at = Location.of(output)
+            write_empty_side(plan, at, file_store(at, spark))
+        bounds = Bounds(hold, forget, most_held, partitions, upload_gap)
         self.queries: list[GroupQuery] = []
         listed: set[str] = set()
         for group in groups_of(plan):
@@ -132,6 +142,11 @@ class StreamRun:
             )
             listed |= computed
         self._restarts = [Restarts() for _ in self.queries]
+        self._on_metrics = on_metrics
+        self._metrics = [
+            QueryMetrics(plan.query.name, one.group.name, one.group.outputs, one.group.hard)
+            for one in self.queries
+        ]
         self._available_now = available_now
         self._clock = time.perf_counter()
         self._told = self._clock - SUMMARY_S
@@ -143,8 +158,11 @@ class StreamRun:
     def _run(self) -> SparkRun:
         try:
             with translated():
-                for query in self.queries:
+                for query, metrics in zip(self.queries, self._metrics, strict=True):
                     query.start(self._spark)
+                    if query.record is not None:
+                        done = (query.record.batch, query.record.step)
+                        metrics.begin(done, query.tallies)
                 self._watch()
         except KeyboardInterrupt:
             self._stopping = True
@@ -154,6 +172,7 @@ class StreamRun:
             with translated():
                 for query in self.queries:
                     query.finish()
+        self._tell()
         outcome = self.outcome()
         self._on_outcome(outcome)
         return outcome
@@ -170,11 +189,32 @@ class StreamRun:
             active = [self._still_runs(query, restarts) for query, restarts in pairs]
             if not any(active):
                 return
+            self._tell()
             if time.perf_counter() - self._told > SUMMARY_S:
                 with suppress(FileError):  # the disk may have room again at the end
                     self._on_outcome(self.outcome())
                 self._told = time.perf_counter()
             time.sleep(LOOK_S)
+
+    def _tell(self) -> None:
+        """What micro-batches since the last time gave, to who wants to know."""
+        if self._on_metrics is None:
+            return
+        for group, metrics in zip(self.queries, self._metrics, strict=True):
+            record = group.record
+            if record is None or group.query is None:
+                continue
+            done = (record.batch, record.step)
+            if not metrics.has_news(done):
+                continue
+            found = metrics.told(
+                done,
+                group.tallies,
+                record.side,
+                {**record.counts, **record.loaded},
+                dict(group.query.lastProgress or {}),
+            )
+            self._on_metrics(found)
 
     def _still_runs(self, group: GroupQuery, restarts: Restarts) -> bool:
         query = group.query
@@ -195,8 +235,7 @@ class StreamRun:
     def _stop_queries(self) -> None:
         self._gate.give_up()
         for group in self.queries:
-            if group.query is not None and group.query.isActive:
-                group.query.stop()
+            group.stop()
 
     # ---------------------------------------------------------------- what was done
 
@@ -237,11 +276,14 @@ class StreamRun:
         return [one for group in self.queries for one in group.progress()]
 
 
-def run_about(inputs: Inputs, sink: Sink, *, available_now: bool) -> dict[str, str]:
+def run_about(
+    inputs: StreamInputs, sink: Sink, *, available_now: bool, upload_gap: int | None = None
+) -> dict[str, str]:
     """What must stay besides the query when a stream goes on."""
     options = (f"{key}={value}" for key, value in sorted(sink.options.items()))
     return {
         "input": inputs.identity,
         "format": " ".join([sink.format, *options]),
         "kind of run": "--available-now" if available_now else "live",
+        "upload gap": "none" if upload_gap is None else format_duration(upload_gap),
     }

@@ -63,6 +63,11 @@ class Distinct final : public Operator {
     if (watermark > watermark_) watermark_ = watermark;
   }
 
+  void tidy(Microseconds watermark) override {
+    const Microseconds oldest = earlier_by(watermark, WITHIN);
+    for (Place place = 0; place < passed_.places(); ++place) forget_if_before(place, oldest);
+  }
+
   void save(StateWriter& writer) const override {
     writer.put(watermark_);
     save_count(writer, passed_.size());
@@ -81,7 +86,8 @@ class Distinct final : public Operator {
       StretchKey key{};
       Microseconds time = 0;
       if (!load_value(reader, key.key) || !reader.get(time)) return false;
-      if (passed_near(key, time) || !remember(key, time)) return false;
+      // Of a query that passed more (a shorter `within`) some are too near: the first stands.
+      if (!passed_near(key, time) && !remember(key, time)) return false;
     }
     return true;
   }
@@ -110,9 +116,12 @@ class Distinct final : public Operator {
   void forget() {
     if (watermark_ == NO_TIME) return;
     const Microseconds oldest = earlier_by(watermark_, WITHIN);
-    sweeper_.sweep(passed_.places(), [this, oldest](Place place) {
-      if (passed_.used(place) && passed_[place] < oldest) passed_.erase(place);
-    });
+    sweeper_.sweep(passed_.places(),
+                   [this, oldest](Place place) { forget_if_before(place, oldest); });
+  }
+
+  void forget_if_before(Place place, Microseconds oldest) {
+    if (passed_.used(place) && passed_[place] < oldest) passed_.erase(place);
   }
 
   KeyTable<StretchKey, Microseconds> passed_;

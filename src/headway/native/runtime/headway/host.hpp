@@ -9,17 +9,14 @@
 // `headway::host::host()`.
 #pragma once
 
+#include "headway/host_fleet.hpp"
 #include "headway/host_results.hpp"
 #include "headway/node_tables.hpp"
 
 namespace headway::host {
 
 /// Of the functions below and all that they hand over.
-inline constexpr std::uint32_t ABI_VERSION = 2;
-
-/// Added to the source of an arrival that does not have the form its source promises; it has no
-/// row.
-inline constexpr std::uint16_t MALFORMED = 0x8000;
+inline constexpr std::uint32_t ABI_VERSION = 3;
 
 /// What a run keeps for its owner, as bits.
 inline constexpr std::uint32_t KEEP_OUTPUTS = 1;
@@ -50,11 +47,6 @@ struct ArrivalArrays {
 
 /// Fills in the next arrivals, and keeps those before them; false when there are none.
 using More = std::uint8_t (*)(ArrivalArrays*);
-
-struct Bytes {
-  const std::byte* data;
-  std::uint64_t size;
-};
 
 struct RunCounts {
   std::int64_t now;
@@ -120,19 +112,6 @@ class ArrivalReader {
   const std::byte* rows_[MOST_SOURCES] = {};
 };
 
-/// The state of a program goes into a buffer.
-class BufferWriter final : public StateWriter {
- public:
-  explicit BufferWriter(Buffer& buffer) : buffer_(buffer) {}
-  void write(const void* bytes, std::size_t count) override {
-    if (!buffer_.append(bytes, count)) complete = false;
-  }
-  bool complete = true;
-
- private:
-  Buffer& buffer_;
-};
-
 /// What the functions speak to: a program, and a time keeper that runs it.
 class Host {
  public:
@@ -164,6 +143,12 @@ class Host {
     (void)bytes;
     (void)size;
     return false;
+  }
+  /// Tuple by tuple, many vehicles one after another.
+  virtual FleetEnd run_fleet(const FleetGiven& given, FleetGave& gave) {
+    (void)given;
+    (void)gave;
+    return FleetEnd::NO_MEMORY;
   }
   virtual RunCounts counts() const = 0;
   virtual std::int64_t beyond_rate(Index source) const = 0;
@@ -264,6 +249,10 @@ std::int64_t headway_beyond(std::uint8_t of_operator, std::uint32_t place) {
   return host.program.stateful[place]->beyond;
 }
 
+std::uint8_t headway_saves(std::uint32_t place) {
+  return headway::host::host().program.stateful[place]->saves() ? 1 : 0;
+}
+
 void headway_precision(std::uint32_t output, headway::Precision* precision) {
   const headway::host::Host& host = headway::host::host();
   *precision = host.precision(host.program.outputs[output].stream);
@@ -299,6 +288,11 @@ std::uint8_t headway_save(headway::host::Bytes* state) {
 
 std::uint8_t headway_load(const void* state, std::uint64_t size) {
   return headway::host::host().load(state, size) ? 1 : 0;
+}
+
+std::uint8_t headway_run_fleet(const headway::host::FleetGiven* given,
+                               headway::host::FleetGave* gave) {
+  return static_cast<std::uint8_t>(headway::host::host().run_fleet(*given, *gave));
 }
 
 }  // extern "C"

@@ -36,6 +36,7 @@ class Buffer {
 
   void clear() { size_ = 0; }
   const std::byte* data() const { return bytes_; }
+  std::byte* at(std::size_t place) { return bytes_ + place; }
   std::size_t size() const { return size_; }
 
  private:
@@ -151,6 +152,11 @@ class Results final : public Sinks {
   /// Whether the memory was enough for all.
   bool complete() const { return complete_; }
   const Buffer& output_rows(Index output) const { return outputs_[output]; }
+  /// Rows of an output that are kept.
+  std::uint64_t count_of(Index output) const {
+    const std::size_t row = program_->streams[program_->outputs[output].stream].row_bytes;
+    return outputs_[output].size() / (sizeof(OutputHeader) + row);
+  }
   const Buffer& drops() const { return drops_; }
   const Buffer& dropped_rows() const { return rows_; }
   const Buffer& events() const { return events_; }

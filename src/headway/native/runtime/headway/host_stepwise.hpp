@@ -12,6 +12,7 @@ class StepwiseHost final : public Host {
                Buffer* outputs, std::size_t operator_bytes)
       : Host(the_program, the_streams, places, outputs),
         time_(the_program, results),
+        fleet_(time_, results, the_program),
         bytes_(Stepwise::bytes(the_program) + operator_bytes) {}
 
   bool start() override {
@@ -20,7 +21,7 @@ class StepwiseHost final : public Host {
     Arena arena(memory, bytes_);
     for (Operator* const one : program.stateful) one->open(arena);
     time_.open(arena);
-    return true;
+    return fleet_.open();
   }
 
   void take(const ArrivalArrays& arrivals) override {
@@ -45,6 +46,10 @@ class StepwiseHost final : public Host {
   }
   bool load(const void* bytes, std::size_t size) override { return time_.load(bytes, size); }
 
+  FleetEnd run_fleet(const FleetGiven& given, FleetGave& gave) override {
+    return fleet_.run(given, gave);
+  }
+
   RunCounts counts() const override {
     return counts_of(time_.kernel.counts, time_.kernel.now, time_.next_timer());
   }
@@ -60,6 +65,7 @@ class StepwiseHost final : public Host {
   };
 
   Stepwise time_;
+  FleetLoop<Stepwise> fleet_;
   std::size_t bytes_;
 };
 

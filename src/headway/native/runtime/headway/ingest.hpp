@@ -173,13 +173,15 @@ class Shedder {
     if (!reader.get(has_threshold) || has_threshold > 1) return false;
     has_threshold_ = has_threshold != 0;
     if (!load_value(reader, threshold_)) return false;
-    if (!reader.get(count) || count > table_->at_most) return false;
-    for (std::uint32_t one = 0; one < count; ++one) {
+    // A state of a query that let more pass may have more of both: the best stay.
+    if (!reader.get(count)) return false;
+    for (; count != 0; --count) {
       ShedValue value{};
-      if (!load_value(reader, value) || !best_.push(value)) return false;
+      if (!load_value(reader, value)) return false;
+      keep_best(value);
     }
-    if (!reader.get(count) || count > table_->at_most) return false;
-    for (std::uint32_t one = 0; one < count; ++one) {
+    if (!reader.get(count)) return false;
+    for (; count != 0; --count) {
       Held held{};
       if (!reader.get(held.place)) return false;
       held.row = rows_.take();
@@ -189,7 +191,7 @@ class Shedder {
         return false;
       }
       held.value = table_->value(held.row);
-      held_.push(held);
+      if (keep_held(held)) rows_.give(held.row);
     }
     return window_ < NEVER / table_->per && window_ > -NEVER / table_->per;
   }
@@ -215,12 +217,7 @@ class Shedder {
   }
 
   bool decides(const void* row, const ShedValue& value, ShedTuple& shed) {
-    if (best_.size() < table_->at_most) {
-      best_.push(value);
-    } else if (!best_.empty() && best_.top() < value) {
-      best_.pop();
-      best_.push(value);
-    }
+    keep_best(value);
     if (passed_ >= table_->at_most) {
       shed = {row, value, Reason::QUOTA_USED, true};
     } else if (has_threshold_ && value < threshold_) {
@@ -239,16 +236,28 @@ class Shedder {
       return;
     }
     std::memcpy(entry.row, row, row_bytes_);
-    if (held_.size() < table_->at_most) {
-      held_.push(entry);
-      return;
+    if (keep_held(entry)) shed = {entry.row, entry.value, Reason::LESS_VALUABLE, true};
+  }
+
+  /// Among the largest values of the window.
+  void keep_best(const ShedValue& value) {
+    if (best_.size() < table_->at_most) {
+      best_.push(value);
+    } else if (!best_.empty() && best_.top() < value) {
+      best_.pop();
+      best_.push(value);
     }
-    Held worst = entry;
+  }
+
+  /// Among the tuples that wait; true where one has to go, which then stands in `entry`.
+  bool keep_held(Held& entry) {
+    if (held_.size() < table_->at_most) return !held_.push(entry);
     if (!held_.empty() && held_.top() < entry) {
-      worst = held_.pop();
+      const Held worst = held_.pop();
       held_.push(entry);
+      entry = worst;
     }
-    shed = {worst.row, worst.value, Reason::LESS_VALUABLE, true};
+    return true;
   }
 
   const Shedding* table_ = nullptr;

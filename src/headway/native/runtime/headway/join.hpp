@@ -180,9 +180,12 @@ class JoinSide {
 
   /// Forgets some of what is older than that, as tuples come.
   void forget_before(Microseconds oldest) {
-    sweeper_.sweep(places(), [this, oldest](Place place) {
-      if (used(place) && kept_[place].timestamp < oldest) remove(place);
-    });
+    sweeper_.sweep(places(), [this, oldest](Place place) { forget_if_before(place, oldest); });
+  }
+
+  /// Forgets all that is older.
+  void forget_all_before(Microseconds oldest) {
+    for (Place place = 0; place < places(); ++place) forget_if_before(place, oldest);
   }
 
   // -------------------------------------------------------------- tuples without a partner so far
@@ -223,6 +226,10 @@ class JoinSide {
   }
 
  private:
+  void forget_if_before(Place place, Microseconds oldest) {
+    if (used(place) && kept_[place].timestamp < oldest) remove(place);
+  }
+
   Place taken() {
     if (free_ != NOWHERE) {
       const Place place = free_;
@@ -295,6 +302,11 @@ class Join final : public Operator {
   void expire(std::int64_t token, Nanoseconds now, OperatorOutput& output) override {
     (void)now;
     if (!alone<0>(token, left_, output)) alone<1>(token, right_, output);
+  }
+
+  void tidy(Microseconds watermark) override {
+    left_.forget_all_before(earlier_by(watermark, WITHIN));
+    right_.forget_all_before(earlier_by(watermark, WITHIN));
   }
 
   void save(StateWriter& writer) const override {

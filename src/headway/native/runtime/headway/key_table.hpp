@@ -97,9 +97,12 @@ class KeyTable {
     --count_;
   }
 
+  /// Takes as long as what is kept is much, however far the table has grown.
   void clear() {
+    for (Place place = first_; place != NOWHERE; place = entries_[place].after) {
+      buckets_[bucket(entries_[place].hash)] = NOWHERE;
+    }
     entries_.clear();
-    for (Place& head : buckets_) head = NOWHERE;
     free_ = first_ = last_ = NOWHERE;
     count_ = 0;
   }

@@ -130,6 +130,12 @@ class Operator {
   /// Whether a result may be older than what caused it and all that is kept (a user's class).
   virtual bool own_timestamps() const { return false; }
 
+  /// Forgets at once what no tuple at or after the watermark can meet, so that a state holds no
+  /// more than it must. Nothing else changes: neither results nor what is told of lost tuples.
+  virtual void tidy(Microseconds watermark) { (void)watermark; }
+
+  /// Whether `save` writes all that it remembers (a user's class may have none of its own).
+  virtual bool saves() const { return true; }
   virtual void save(StateWriter& writer) const = 0;
   /// In place of the present state; false when the bytes are not such a state.
   virtual bool load(StateReader& reader) = 0;

@@ -97,19 +97,7 @@ class Stepwise {
   void save(StateWriter& to) {
     SummedWriter writer(to);
     writer.put(fingerprint_of(program_));
-    writer.put(kernel.now);
-    writer.put(kernel.number);
-    writer.put(kernel.roots);
-    kernel.watermarks.save(writer);
-    for (std::uint32_t source = 0; source < program_.sources.count; ++source) {
-      kernel.ingest(static_cast<Index>(source)).save(writer);
-    }
-    for (const Operator* stateful : program_.stateful) stateful->save(writer);
-    for (std::uint32_t place = 0; place < program_.units.count; ++place) {
-      UnitState& unit = kernel.unit(static_cast<Index>(place));
-      if (unit.table->gather != Gather::NOTHING) save_batch(unit, writer);
-    }
-    save_events(writer);
+    save_sections(writer, [] {});
     writer.seal();
   }
 
@@ -120,21 +108,66 @@ class Stepwise {
     if (!reader.unseal()) return false;
     std::uint64_t fingerprint = 0;
     if (!reader.get(fingerprint) || fingerprint != fingerprint_of(program_)) return false;
-    if (!reader.get(kernel.now) || !reader.get(kernel.number) || !reader.get(kernel.roots)) {
-      return false;
-    }
-    if (!kernel.watermarks.load(reader)) return false;
+    return load_sections(reader, [] { return true; }) && reader.left() == 0;
+  }
+
+  /// Of what parts a state consists: the kernel's, one for each source, each operator with state
+  /// and each unit that gathers, and the timers.
+  std::uint32_t sections() const {
+    std::uint32_t count = 2 + program_.sources.count + program_.stateful.count;
+    for (const Unit& unit : program_.units) count += unit.gather != Gather::NOTHING ? 1 : 0;
+    return count;
+  }
+
+  /// Forgets what nothing can meet any more, so that states are small.
+  void tidy() { kernel.watermarks.tidy(); }
+
+  /// Writes all sections; `ended` is called after each.
+  template <class Ended>
+  void save_sections(StateWriter& writer, Ended ended) {
+    writer.put(kernel.now);
+    writer.put(kernel.number);
+    writer.put(kernel.roots);
+    kernel.watermarks.save(writer);
+    ended();
     for (std::uint32_t source = 0; source < program_.sources.count; ++source) {
-      if (!kernel.ingest(static_cast<Index>(source)).load(reader)) return false;
+      kernel.ingest(static_cast<Index>(source)).save(writer);
+      ended();
     }
-    for (Operator* const stateful : program_.stateful) {
-      if (!stateful->load(reader)) return false;
+    for (const Operator* stateful : program_.stateful) {
+      stateful->save(writer);
+      ended();
     }
     for (std::uint32_t place = 0; place < program_.units.count; ++place) {
       UnitState& unit = kernel.unit(static_cast<Index>(place));
-      if (unit.table->gather != Gather::NOTHING && !load_batch(unit, reader)) return false;
+      if (unit.table->gather == Gather::NOTHING) continue;
+      save_batch(unit, writer);
+      ended();
     }
-    return load_events(reader) && reader.left() == 0;
+    save_events(writer);
+    ended();
+  }
+
+  /// Reads all sections in place of the present state; `ended` is called after each and says
+  /// whether it ended where it should.
+  template <class Ended>
+  bool load_sections(StateReader& reader, Ended ended) {
+    if (!reader.get(kernel.now) || !reader.get(kernel.number) || !reader.get(kernel.roots)) {
+      return false;
+    }
+    if (!kernel.watermarks.load(reader) || !ended()) return false;
+    for (std::uint32_t source = 0; source < program_.sources.count; ++source) {
+      if (!kernel.ingest(static_cast<Index>(source)).load(reader) || !ended()) return false;
+    }
+    for (Operator* const stateful : program_.stateful) {
+      if (!stateful->load(reader) || !ended()) return false;
+    }
+    for (std::uint32_t place = 0; place < program_.units.count; ++place) {
+      UnitState& unit = kernel.unit(static_cast<Index>(place));
+      if (unit.table->gather == Gather::NOTHING) continue;
+      if (!load_batch(unit, reader) || !ended()) return false;
+    }
+    return load_events(reader) && ended();
   }
 
  private:

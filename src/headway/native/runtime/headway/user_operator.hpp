@@ -26,7 +26,8 @@
 // results wait for it as long as there is time, and go out as the last piece left them.
 //
 // State that must survive a restart: override `start` (first values), `save` and `load`, which
-// reads what `save` wrote, in the same order. Without them the operator starts anew.
+// reads what `save` wrote, in the same order. Without them the operator starts anew; and as it can
+// serve one vehicle only, the tasks of Spark run its class in Python instead.
 //
 // No exceptions, no heap. What needs memory takes it in `open` from the arena and declares it as
 // `static constexpr std::size_t arena_bytes()`.
@@ -284,6 +285,26 @@ class UserOperator : public GatheringOperator, public user_parts::TakesOf<In>::T
   bool begun_ = false;
 };
 
+namespace user_parts {
+
+template <class T>
+inline constexpr bool is_base = false;
+template <class In, class Out>
+inline constexpr bool is_base<UserOperator<In, Out>> = true;
+
+template <class Class>
+Class class_of(void (Class::*save)(StateWriter&) const);
+
+/// Whether a class, or one between it and UserOperator, has a `save` of its own: its type names the
+/// class that it stands in. Where nobody may ask for it, it is not the public one of UserOperator.
+template <class User, class = void>
+inline constexpr bool has_save = true;
+template <class User>
+inline constexpr bool has_save<User, std::void_t<decltype(&User::save)>> =
+    !is_base<decltype(class_of(&User::save))>;
+
+}  // namespace user_parts
+
 /// The user's class with what the query sets.
 template <class User, const UserSettings& SETTINGS>
 class Configured final : public User {
@@ -294,6 +315,8 @@ class Configured final : public User {
     User::open(arena);
     this->start();
   }
+
+  bool saves() const override { return user_parts::has_save<User>; }
 
   bool load(StateReader& reader) override {
     this->start();

@@ -64,6 +64,16 @@ class Watermarks {
     }
   }
 
+  /// What joins and the like could forget, they forget: a state is to be written.
+  void tidy() {
+    if (program_->forgetting.empty()) return;
+    look_at_all();
+    for (const ForgettingOperator& join : program_->forgetting) {
+      const Microseconds mark = entering_[join.mark];
+      if (mark != NO_TIME) join.stateful->tidy(mark);
+    }
+  }
+
   /// The watermark of what an operator gives out, by its place, looked at now.
   Microseconds leaving(Index mark) {
     look_at_all();

@@ -31,13 +31,11 @@ class _Latest(AccumulatorParam[Sent]):
         return value1
 
 
-class TaskFiles:
+class SmallFiles:
     """It may be copied to tasks; there, what a folder elsewhere holds is as it was when the task's
     function was made."""
 
-    def __init__(
-        self, folder: Location, spark: SparkSession | None = None, mark: str = ""
-    ) -> None:
+    def __init__(self, folder: Location, spark: SparkSession | None = None, mark: str = "") -> None:
         """A session is needed for URIs only. The mark stands in the names of all files here."""
         self.folder, self._mark = folder, mark
         self._sent: Any = None
