@@ -14,6 +14,7 @@ import pyarrow.parquet
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from tests.contract.recordings import Answer, Recording, Side, comparable
+from tests.waiting import until
 
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.result_tables import SIDE_SCHEMA
@@ -24,7 +25,7 @@ from headway.model.schema import DataType
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.lowering.frames import ARROW
 from headway.spark.lowering.regions import part_with
-from headway.spark.session.spark_failures import MOST_RESTARTS, may_restart
+from headway.spark.session.restarts import Restarts
 from headway.spark.sources.intake import StreamedTuples
 from headway.spark.storage.locations import Location
 from headway.spark.stream.direct_way import DirectWay
@@ -141,34 +142,12 @@ def stream_and_side(
 def streamed(
     session: SparkSession, work: GroupWork, folder: Path, ways: Ways
 ) -> tuple[Answer, Side]:
-    for restarts in range(MOST_RESTARTS + 1):  # on a busy machine Spark may give up on a worker
-        batches = MicroBatches(session, work, ways(session, work))
-        batches.take_up()
-        intake = StreamedTuples(
-            {
-                source.name: session.readStream.schema(
-                    session.read.parquet(str(folder / source.name)).schema
-                )
-                .option("maxFilesPerTrigger", 1)
-                .parquet(str(folder / source.name))
-                for source in work.plan.query.sources
-            }
-        )
-        running = (
-            intake.stream.writeStream.foreachBatch(
-                lambda batch, number: batches.run(batch, number, intake)
-            )
-            .option("checkpointLocation", str(folder / "checkpoint" / work.name))
-            .trigger(availableNow=True)
-            .start()
-        )
-        try:
-            running.awaitTermination()
-            batches.finish()
-            break
-        except StreamingQueryException as failure:
-            if not may_restart(str(failure), restarts):
-                raise
+    restarts = Restarts()
+    while (failure := _run(session, work, folder, ways)) is not None:
+        if not restarts.failed(failure):  # on a busy machine Spark may give up on a worker
+            raise AssertionError(failure)
+        until(lambda: restarts.is_due)
+        restarts.started(0)
     answer: Answer = Counter()
     for name, account in work.accounts.items():
         columns = ["vehicle", *(field.name for field in account.schema.columns)]
@@ -180,6 +159,34 @@ def streamed(
         for vehicle, *row in rows_in(folder / "output" / place, names, f"{work.name}-*"):
             side[vehicle, kind, *row] += 1
     return answer, side
+
+
+def _run(session: SparkSession, work: GroupWork, folder: Path, ways: Ways) -> str | None:
+    """Until the end of the input; why it failed."""
+    batches = MicroBatches(session, work, ways(session, work))
+    batches.take_up()
+    given = {}
+    for source in work.plan.query.sources:
+        place = str(folder / source.name)
+        reader = session.readStream.schema(session.read.parquet(place).schema)
+        given[source.name] = reader.option("maxFilesPerTrigger", 1).parquet(place)
+    intake = StreamedTuples(given)
+
+    def take(batch: DataFrame, number: int) -> None:
+        batches.run(batch, number, intake)
+
+    running = (
+        intake.stream.writeStream.foreachBatch(take)
+        .option("checkpointLocation", str(folder / "queries" / work.name))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        running.awaitTermination()
+    except StreamingQueryException as failure:
+        return str(failure)
+    batches.finish()
+    return None
 
 
 def rows_in(folder: Path, columns: list[str], pattern: str = "*") -> Iterator[tuple[Any, ...]]:

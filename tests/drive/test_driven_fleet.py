@@ -13,8 +13,9 @@ from headway.drive.collision_warning import Setting, plan_for
 from headway.drive.driven_fleet import driven_fleet
 from headway.drive.encounters import impacts_on
 from headway.drive.trial import run_trial
-from headway.engine.run_folder import RunFolder
 from headway.spark.fleet.fleet_run import run_driven
+from headway.spark.storage.locations import Location
+from headway.spark.storage.output_folder import OutputFolder
 from headway.world.grid_traffic import GridTraffic
 
 
@@ -50,7 +51,7 @@ def test_who_hits_whom_is_mutual() -> None:
 def test_a_fleet_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     plan = plan_for(app())
     fleet = driven_fleet(plan, SHORT, 2)
-    with RunFolder(tmp_path / "fleet") as folder:
+    with OutputFolder(Location.of(tmp_path / "fleet")) as folder:
         run = run_driven(spark, plan, fleet, folder)
         folder.write_summary(run.data())
     assert (run.vehicles, run.met) == (2, 2)

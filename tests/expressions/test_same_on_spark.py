@@ -1,4 +1,5 @@
-"""The contract: an expression gives the same value in Python as on Spark, whatever the row."""
+"""The contract: an expression gives the same value in Python as on Spark, whatever the row and
+whatever the settings of the session."""
 
 from __future__ import annotations
 
@@ -63,9 +64,25 @@ def table() -> list[Row]:
     return [random_row(rng) for _ in range(ROWS)]
 
 
-@pytest.fixture(scope="module")
-def frame(spark: SparkSession, table: list[Row], tmp_path_factory: Any) -> DataFrame:
-    return as_frame(spark, table, tmp_path_factory.mktemp("rows"))
+SESSIONS = {
+    "Headway's": {},
+    "ANSI, far from UTC": {
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.session.timeZone": "America/St_Johns",
+        "spark.sql.parser.escapedStringLiterals": "true",
+        "spark.sql.variable.substitute": "true",
+    },
+}
+
+
+@pytest.fixture(scope="module", params=SESSIONS)
+def frame(
+    request: pytest.FixtureRequest, spark: SparkSession, table: list[Row], tmp_path_factory: Any
+) -> DataFrame:
+    session = spark.newSession()
+    for name, value in SESSIONS[request.param].items():
+        session.conf.set(name, value)
+    return as_frame(session, table, tmp_path_factory.mktemp("rows"))
 
 
 def as_frame(spark: SparkSession, table: Sequence[Row], folder: Path) -> DataFrame:

@@ -18,9 +18,21 @@ from headway.model.schema import DataType
         ("speed > 0.5", "(`speed` > 0.5D)"),
         ("speed > 1", "(`speed` > 1.0D)"),
         ("id + small", "(CAST(`id` AS double) + CAST(`small` AS double))"),
-        ("big - 1", "(`big` - 1L)"),
-        ("-id * -5", "((- `id`) * (-5))"),
-        ("name = 'it''s \\\\'", r"(`name` = 'it\'s \\')"),
+        ("speed / 4", "(`speed` / 4.0D)"),
+        ("speed / id", "try_divide(`speed`, CAST(`id` AS double))"),
+        ("big % id", "try_mod(`big`, CAST(`id` AS bigint))"),
+        ("unix_micros(timestamp) div 1000", "(unix_micros(`timestamp`) div 1000L)"),
+        ("CAST(id AS bigint) * 1000", "(CAST(`id` AS bigint) * 1000L)"),
+        ("CAST(name AS double)", "try_cast(`name` AS double)"),
+        (
+            "id + 1",
+            "CAST(((((CAST(`id` AS bigint) + CAST(1 AS bigint)) & 4294967295L) ^ 2147483648L)"
+            " - 2147483648L) AS int)",
+        ),
+        (
+            "name = 'it''s ${env:HOME} \\\\'",
+            "(`name` = CAST(X'6974277320247B656E763A484F4D457D205C' AS string))",
+        ),
         ("id IN (1, 2)", "(`id` IN (1, 2))"),
         ("speed IS NOT NULL", "(NOT (`speed` IS NULL))"),
         ("NULL <=> id", "(CAST(NULL AS int) <=> `id`)"),
@@ -34,6 +46,12 @@ from headway.model.schema import DataType
 )
 def test_text(text: str, sql: str) -> None:
     assert to_spark_sql(typed(text)) == sql
+
+
+def test_texts_do_not_double_with_each_level() -> None:
+    """Where an operand is used more than once, a long one is bound to a name."""
+    lengths = [len(to_spark_sql(typed(" + ".join(["big"] * many)))) for many in (20, 40, 80)]
+    assert lengths[2] - lengths[1] < 3 * (lengths[1] - lengths[0])
 
 
 def test_columns_as_the_engine_names_them() -> None:

@@ -12,6 +12,7 @@ from headway.compiler import compile_query
 from headway.errors import FileError
 from headway.files import parse_query
 from headway.model.plan import Plan
+from headway.spark.state.batch_manifest import BatchRecord, StateSegment, WrittenFile
 from headway.spark.storage.locations import Location
 from headway.spark.stream.checkpoints import (
     KEPT_PLANS,
@@ -198,3 +199,46 @@ def test_the_last_commit_may_be_removed(tmp_path: Path) -> None:
         run(tmp_path)
     (group / "commits/4").unlink()
     assert run(tmp_path).resumed
+
+
+def with_record(folder: Path) -> tuple[Path, Path]:
+    """A state and a result of a micro-batch that is done."""
+    run(folder)
+    states, results = folder / "mark" / "_states" / "hard-state", folder / "out" / "average.parquet"
+    for one in (states, results):
+        one.mkdir(parents=True)
+    (states / "a.state").write_bytes(b"12345")
+    (results / "batch-0000000000-00000.parquet").write_bytes(b"123")
+    record = BatchRecord(
+        step=0,
+        batch=0,
+        states=((StateSegment("a.state", 5, whole=True),),),
+        files=(
+            WrittenFile(
+                "average.parquet/.x.part", "average.parquet/batch-0000000000-00000.parquet", 1, 3
+            ),
+        ),
+    )
+    (states / "0.json").write_text(record.to_text())
+    return states, results
+
+
+def test_records_states_and_results_that_are_damaged_are_named(tmp_path: Path) -> None:
+    states, results = with_record(tmp_path)
+    assert run(tmp_path).resumed
+    (results / "batch-0000000000-00000.parquet").write_bytes(b"12")
+    with pytest.raises(FileError, match=r"00000\.parquet: .*results is damaged; got 2 bytes inst"):
+        run(tmp_path)
+    (results / "batch-0000000000-00000.parquet").unlink()
+    assert run(tmp_path).resumed, "it may still have its hidden name"
+    (states / "a.state").write_bytes(b"1234")
+    with pytest.raises(FileError, match=r"a\.state: .* is damaged; got 4 bytes instead of 5; put"):
+        run(tmp_path)
+    (states / "a.state").unlink()
+    with pytest.raises(
+        FileError, match=r"a\.state: a state in the checkpoint is gone; put it back"
+    ):
+        run(tmp_path)
+    (states / "0.json").write_text((states / "0.json").read_text()[:50])
+    with pytest.raises(FileError, match=r"0\.json: the record of a micro-batch is damaged"):
+        run(tmp_path)

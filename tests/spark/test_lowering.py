@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 import pytest
 from tests.contract.cases import CASES, SOURCES, merged, query_of
 from tests.waiting import until
 
 from headway.compiler import compile_query
+from headway.engine.operators.operator_base import DropKind
 from headway.errors import DataError, UnsupportedError
 from headway.model.expression import Column, PythonCall, Sql
 from headway.model.graph import graph_of
@@ -23,7 +25,12 @@ from headway.model.user_operator import OperatorContext, Row, UserOperator
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.capabilities import Mode, problems, refuse_unsupported
 from headway.spark.lowering.regions import keeps_state, region_of
-from headway.spark.stream.lower_stream import lower_stream
+from headway.spark.sources.intake import StreamedTuples
+from headway.spark.storage.locations import Location
+from headway.spark.stream.direct_way import DirectWay
+from headway.spark.stream.lower_stream import lower_stream, with_heartbeat, without_heartbeat
+from headway.spark.stream.micro_batches import Bounds, GroupWork, MicroBatches
+from headway.spark.stream.ways import PLAIN_JOBS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -176,7 +183,7 @@ def test_names_that_spark_confuses_are_refused() -> None:
     )
 
 
-def test_state_that_would_be_lost_is_refused_in_a_stream(spark: SparkSession) -> None:
+def test_state_that_would_be_lost_is_refused_in_a_stream() -> None:
     query = plain_filter()
     operator = UserDefined(
         name="f",
@@ -187,7 +194,7 @@ def test_state_that_would_be_lost_is_refused_in_a_stream(spark: SparkSession) ->
     plan = compile_query(replace(query, steps=(operator,)))
     assert problems(plan, Mode.BATCH) == []
     with pytest.raises(UnsupportedError, match=r"Counting.* lost between micro-batches; define"):
-        lower_stream(plan, {"s": spark.createDataFrame([], COLUMNS)})
+        refuse_unsupported(plan, Mode.STREAM)
 
 
 # -------------------------------------------------------------------- streams
@@ -204,25 +211,41 @@ def test_a_silent_source_is_waited_for_no_longer_than_told(
             "SELECT 'a' AS vehicle, timestamp_micros(t) AS timestamp, k, 1D AS v,"
             f" timestamp_micros(t) AS arrived_at FROM ({numbered})"
         ).coalesce(1).write.parquet(str(tmp_path / source))
-    streams = {
-        source: spark.readStream.schema(COLUMNS).parquet(str(tmp_path / source))
-        for source in ("s0", "s1")
-    }
-    lowered = lower_stream(compile_query(query), streams, hold=50 * MILLISECOND)
-    keys: list[int] = []
+    session = spark.newSession()
+    for key, value in PLAIN_JOBS.items():
+        session.conf.set(key, value)
+    work = GroupWork(
+        name="live",
+        plan=compile_query(query),
+        began=0,
+        output=Location.of(tmp_path / "output"),
+        checkpoint=Location.of(tmp_path / "checkpoint"),
+        sides={kind.value: f"{kind}.parquet" for kind in DropKind},
+        bounds=Bounds(hold=50 * MILLISECOND),
+    )
+    batches = MicroBatches(session, work, DirectWay(session, work))
+    batches.take_up()
+    intake = StreamedTuples(
+        {
+            source: session.readStream.schema(COLUMNS).parquet(str(tmp_path / source))
+            for source in ("s0", "s1")
+        }
+    )
 
     def take(batch: DataFrame, number: int) -> None:
-        keys.extend(row.k for row in lowered.split(batch)["c0_x"].collect())
+        batches.run(without_heartbeat(batch), number, intake)
 
-    running = lowered.tagged.writeStream.foreachBatch(take).option(
-        "checkpointLocation", str(tmp_path / "checkpoint")
-    )
-    query_run = running.start()
+    def keys() -> list[int]:
+        files = (tmp_path / "output" / "c0_x.parquet").glob("batch*.parquet")
+        return sorted(k for path in files for k in pq.read_table(path)["k"].to_pylist())
+
+    running = with_heartbeat(intake.stream).writeStream.foreachBatch(take)
+    query_run = running.option("checkpointLocation", str(tmp_path / "queries")).start()
     try:
-        until(lambda: len(keys) >= 3 or not query_run.isActive, every=0.2)
+        until(lambda: len(keys()) >= 3 or not query_run.isActive, every=0.2)
     finally:
         query_run.stop()
-    assert sorted(keys) == [1, 2, 9]
+    assert keys() == [1, 2, 9]
 
 
 # -------------------------------------------------------------------- computed once
@@ -278,5 +301,5 @@ def test_a_stream_reads_a_source_once_for_several_outputs(
         outputs=tuple(Output(name=n, stream=n, deadline=SECOND) for n in ("f", "m", "g")),
     )
     data = spark.readStream.schema(COLUMNS).parquet(str(tmp_path))
-    tagged = lower_stream(compile_query(query), {"s": data}).tagged
-    assert tagged._jdf.queryExecution().analyzed().toString().count("StreamingRelation") == 1
+    lowered = lower_stream(compile_query(query), {"s": data}).data
+    assert lowered._jdf.queryExecution().analyzed().toString().count("StreamingRelation") == 1

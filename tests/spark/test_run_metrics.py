@@ -26,19 +26,18 @@ def tally(latencies_ms: list[int], *, began: int = 0) -> Tally:
 
 def test_sums_and_what_is_new() -> None:
     metrics = QueryMetrics("brake", "hard", (ALARM,), hard=True)
-    assert metrics.look(0, -1, {}, {}, {}, {}) is None
-    first = metrics.look(
-        1, 0, {"alarm": tally([100, 700])}, {("late", "mean"): 3, ("late", "near"): 1}, {}, {}
+    assert metrics.has_news((0, 0))
+    first = metrics.told(
+        (0, 0), {"alarm": tally([100, 700])}, {("late", "mean"): 3, ("late", "near"): 1}, {}, {}
     )
-    assert first is not None
     (alarm,) = first.outputs
     assert (alarm.tuples, alarm.misses, alarm.new_tuples, alarm.new_misses) == (2, 1, 2, 1)
     assert alarm.deadline_ms == 600.0
     assert alarm.latency_p99_ms == pytest.approx(700, rel=0.02)
-    assert first.dropped == {"late": 4, "shed": 0, "failed": 0, "rejected": 0}
-    assert metrics.look(1, 0, {"alarm": tally([100, 700])}, {}, {}, {}) is None, "told already"
-    second = metrics.look(3, 2, {"alarm": tally([100, 700, 800])}, {}, {"held": 5}, {"id": "x"})
-    assert second is not None
+    assert first.dropped == {"late": 4, "shed": 0, "failed": 0}
+    assert not metrics.has_news((0, 0)), "told already"
+    assert metrics.has_news((2, 2))
+    second = metrics.told((2, 2), {"alarm": tally([100, 700, 800])}, {}, {"held": 5}, {"id": "x"})
     assert (second.batch, second.outputs[0].new_tuples, second.outputs[0].new_misses) == (2, 1, 1)
     data = second.data()
     assert data["headway.alarm.misses"] == 2
@@ -47,15 +46,22 @@ def test_sums_and_what_is_new() -> None:
     assert data["spark.id"] == "x"
 
 
+def test_what_earlier_processes_did_is_not_new() -> None:
+    metrics = QueryMetrics("brake", "hard", (ALARM,), hard=True)
+    metrics.begin((7, 8), {"alarm": tally([100, 700])})
+    assert not metrics.has_news((7, 8))
+    assert metrics.has_news((8, 8)), "after the end of the input it went on with more"
+    told = metrics.told((8, 8), {"alarm": tally([100, 700, 800])}, {}, {}, {})
+    assert (told.outputs[0].tuples, told.outputs[0].new_tuples) == (3, 1)
+
+
 def test_lines_of_json(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text("{}\n")
     lines = JsonLines(path)
     metrics = QueryMetrics("brake", "hard", (ALARM,), hard=True)
     for batches in (1, 2):
-        found = metrics.look(batches, batches - 1, {}, {}, {}, {})
-        assert found is not None
-        lines(found)
+        lines(metrics.told((batches - 1, batches), {}, {}, {}, {}))
     lines.close()
     _, *told = map(json.loads, path.read_text().splitlines())
     assert [one["headway.batch"] for one in told] == [0, 1]

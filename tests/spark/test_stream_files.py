@@ -1,132 +1,202 @@
-"""Files of a stream: a repeated batch replaces its own, a full disk leaves none behind."""
+"""What a task of a stream writes: files that nobody sees, and a report that says what they are."""
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.running import HELLO
 
-from headway.compiler import compile_query
 from headway.engine.operators.operator_base import DropKind
-from headway.files import load_query
 from headway.model.quantities import MILLISECOND
 from headway.model.query import Output
 from headway.model.schema import schema
-from headway.spark.accounting import Account, Tally
-from headway.spark.lowering.side_rows import SIDE_ARROW, SIDE_EXIT
+from headway.spark.accounting import Account
 from headway.spark.session.spark_failures import explained
-from headway.spark.side_files import StreamSide, write_empty_side
-from headway.spark.stream.stream_sinks import ParquetFiles, batch_name, write_tagged
+from headway.spark.state.batch_manifest import BatchRecord, BatchRecords
+from headway.spark.state.step_task import (
+    DroppedRows,
+    NativeRows,
+    NewState,
+    OutputRows,
+    Produced,
+)
+from headway.spark.state.task_files import TaskFiles, TaskReport, report_from
+from headway.spark.state.vehicle_steps import SIDE_TABLE
+from headway.spark.storage.file_stores import LocalStore
+from headway.spark.storage.locations import Location
+from headway.spark.stream.publishing import RenamedFiles
+from headway.spark.tallies import Tally, tally_from
 
 NOW = 1_767_225_600_000_000
+DEADLINE = 5 * MILLISECOND
 
 
-def tagged(values: list[float]) -> Any:
-    struct = pa.StructArray.from_arrays(
-        [pa.array([NOW] * len(values), pa.int64()), pa.array(values, pa.float64())],
-        ["timestamp", "v"],
+class Gives:
+    """A task that computes what it is given."""
+
+    def __init__(self, *produced: Produced) -> None:
+        self._produced = produced
+
+    def rows(self, batches: Iterator[Any], part: int) -> Iterator[Produced]:
+        del batches, part
+        yield from self._produced
+
+
+def alarms(*values: float) -> OutputRows:
+    return OutputRows(
+        "alarm",
+        pa.table(
+            {
+                "vehicle": pa.array(["a"] * len(values), pa.string()),
+                "timestamp": pa.array([NOW] * len(values), pa.int64()),
+                "v": pa.array(values, pa.float64()),
+            }
+        ),
     )
-    return pa.table(
-        {
-            "vehicle": pa.array(["a"] * len(values), pa.string()),
-            "#exit": pa.array([0] * len(values), pa.int32()),
-            "#late": pa.array([False] * len(values), pa.bool_()),
-            "#row0": struct,
-        }
+
+
+def dropped(*wheres: str) -> DroppedRows:
+    told = [
+        {"kind": "failed", "time": NOW, "where": where, "reason": "why", "row": "[]",
+         "vehicle": "a"}
+        for where in wheres
+    ]  # fmt: skip
+    return DroppedRows(pa.Table.from_pylist(told, SIDE_TABLE))
+
+
+def files(folder: Path, batch: str = "batch-0000000007", began: int = 0) -> TaskFiles:
+    output = Output(name="alarm", stream="fast", deadline=DEADLINE)
+    return TaskFiles(
+        output=str(folder / "out"),
+        states=str(folder / "states"),
+        group="hard",
+        batch=batch,
+        token="t",
+        accounts={"alarm": Account(output, schema(v="double"), began)},
+        sides={kind.value: f"{kind}.parquet" for kind in DropKind},
     )
 
 
-def tally(began: int = 0) -> Tally:
-    output = Output(name="alarm", stream="fast", deadline=5 * MILLISECOND)
-    return Tally(Account(output, schema(v="double"), began))
+@pytest.fixture
+def task(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs one attempt of a task, as a worker of Spark does, and gives its report."""
+    attempts = iter(range(100))
+
+    def run(writes: TaskFiles, *produced: Produced, part: int = 3) -> TaskReport:
+        attempt = next(attempts)
+        context = SimpleNamespace(partitionId=lambda: part, taskAttemptId=lambda: attempt)
+        monkeypatch.setattr("pyspark.TaskContext.get", lambda: context)
+        (told,) = writes.task(Gives(*produced), ())(iter(()))
+        return report_from(told.column(0)[0].as_py())
+
+    return run
 
 
-def test_a_repeated_batch_replaces_its_own_file(tmp_path: Path) -> None:
-    for _ in range(2):
-        write_tagged(tagged([1.0, 2.0]), [tally()], ParquetFiles(tmp_path), batch_name(7))
-    write_tagged(tagged([3.0]), [tally()], ParquetFiles(tmp_path), batch_name(8))
-    table = pq.read_table(tmp_path / "alarm.parquet")
-    assert sorted(table["v"].to_pylist()) == [1.0, 2.0, 3.0]
-    assert sorted(p.name for p in (tmp_path / "alarm.parquet").iterdir()) == [
-        "batch-0000000007.parquet",
-        "batch-0000000008.parquet",
-    ]
+def test_of_two_attempts_the_one_that_is_heard_of_counts(tmp_path: Path, task: Any) -> None:
+    first = task(files(tmp_path), alarms(1.0, 2.0))
+    second = task(files(tmp_path), alarms(1.0, 2.0))
+    (one,), (other,) = first.files, second.files
+    assert one.hidden != other.hidden
+    assert one.final == other.final == "alarm.parquet/batch-0000000007-00003.parquet"
+    folder = tmp_path / "out" / "alarm.parquet"
+    assert all(path.name.startswith(".") for path in folder.iterdir()), "nobody sees them yet"
+    assert (one.rows, one.size) == (2, (tmp_path / "out" / one.hidden).stat().st_size)
+    published = RenamedFiles(Location.of(tmp_path / "out"), LocalStore())
+    for _ in range(2):  # a repeated batch finds its files under their names
+        published.publish([other])
+    published.sweep("hard", ["alarm.parquet"], [])
+    assert [path.name for path in folder.iterdir()] == ["batch-0000000007-00003.parquet"]
+    assert pq.read_table(folder)["v"].to_pylist() == [1.0, 2.0]
 
 
-def test_a_batch_without_rows_writes_nothing(tmp_path: Path) -> None:
-    write_tagged(tagged([]), [tally()], ParquetFiles(tmp_path), batch_name(0))
+def test_a_sweep_leaves_other_groups_alone(tmp_path: Path, task: Any) -> None:
+    task(files(tmp_path), dropped("fast"))
+    (left,) = (tmp_path / "out" / "failed.parquet").iterdir()
+    published = RenamedFiles(Location.of(tmp_path / "out"), LocalStore())
+    published.sweep("soft-mean", [], ["failed.parquet"])
+    assert left.exists()
+    published.sweep("hard", [], ["failed.parquet"])
+    assert not left.exists()
+
+
+def test_a_task_without_rows_writes_nothing(tmp_path: Path, task: Any) -> None:
+    report = task(files(tmp_path))
+    assert (report.part, report.files, report.tallies, report.state) == (3, [], {}, None)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_whose_deadline_had_passed_are_not_judged(tmp_path: Path) -> None:
-    replayed, live = tally(began=NOW + 1_000_000), tally(began=NOW)
-    write_tagged(tagged([1.0, 2.0]), [replayed], ParquetFiles(tmp_path), batch_name(0))
-    write_tagged(tagged([1.0, 2.0]), [live], ParquetFiles(tmp_path), batch_name(1))
-    assert (replayed.summary().judged, replayed.summary().misses) == (0, 0)
-    summary = live.summary()
-    assert (summary.judged, summary.misses, summary.miss_ratio) == (2, 2, 1.0)
-    assert summary.latency_99 == summary.latency_max > 0
-
-
-def test_a_full_disk_leaves_what_was_written_and_no_half_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_tagged(tagged([1.0]), [tally()], ParquetFiles(tmp_path), batch_name(0))
-    whole = pq.write_table
-
-    def full(table: Any, where: Any) -> None:
-        whole(table, where)
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(pq, "write_table", full)
-    with pytest.raises(OSError, match="No space left") as failed:
-        write_tagged(tagged([2.0]), [tally()], ParquetFiles(tmp_path), batch_name(1))
-    monkeypatch.undo()
-    assert "make room and run the same command again" in str(explained(failed.value))
-    folder = tmp_path / "alarm.parquet"
-    assert [path.name for path in folder.iterdir()] == ["batch-0000000000.parquet"]
-    write_tagged(tagged([2.0]), [tally()], ParquetFiles(tmp_path), batch_name(1))
-    assert sorted(pq.read_table(folder)["v"].to_pylist()) == [1.0, 2.0]
-
-
-# -------------------------------------------------------------------- side outputs
-
-
-def dropped(wheres: list[str]) -> Any:
-    told = [
-        {"kind": "failed", "time": NOW, "where": where, "port": None, "reason": "why",
-         "timestamp": None, "row": "[]", "value": None}
-        for where in wheres
-    ]  # fmt: skip
-    count = len(wheres)
-    return pa.table(
-        {
-            "vehicle": pa.array(["a"] * count, pa.string()),
-            "#exit": pa.array([SIDE_EXIT] * count, pa.int32()),
-            "#side": pa.array(told, SIDE_ARROW),
-        }
+def test_rows_that_spark_computed_are_taken_apart() -> None:
+    native = NativeRows({"a": schema(v="double"), "b": schema(w="int")})
+    first = pa.array([{"timestamp": 1, "v": 2.0}, None, None],
+                     pa.struct([("timestamp", pa.int64()), ("v", pa.float64())]))  # fmt: skip
+    second = pa.array([None, {"timestamp": 3, "w": 4}, {"timestamp": 5, "w": None}],
+                      pa.struct([("timestamp", pa.int64()), ("w", pa.int32())]))  # fmt: skip
+    batch = pa.RecordBatch.from_pydict(
+        {"vehicle": ["x", "y", "z"], "#exit": [0, 1, 1], "#row0": first, "#row1": second}
     )
+    found = [one for one in native.rows(iter([batch]), 0) if isinstance(one, OutputRows)]
+    assert [(one.output, one.rows.to_pylist()) for one in found] == [
+        ("a", [{"vehicle": "x", "timestamp": 1, "v": 2.0}]),
+        ("b", [{"vehicle": "y", "timestamp": 3, "w": 4},
+               {"vehicle": "z", "timestamp": 5, "w": None}]),
+    ]  # fmt: skip
 
 
-def test_side_outputs_are_replaced_with_their_batch(tmp_path: Path) -> None:
-    plan = compile_query(load_query(HELLO).query)
-    write_empty_side(plan, tmp_path)
-    side = StreamSide(plan, tmp_path, "hard")
-    for _ in range(2):
-        side.write(dropped(["fast", "kmh"]), batch_name(3))
-    side.write(dropped(["fast"]), batch_name(4))
-    assert pq.read_table(tmp_path / "failed.parquet")["where"].to_pylist() == [
-        "fast",
-        "kmh",
-        "fast",
-    ]
-    assert {kind: pq.read_table(tmp_path / f"{kind}.parquet").num_rows for kind in DropKind} == {
-        "late": 0, "failed": 3, "rejected": 0, "shed": 0
-    }  # fmt: skip
-    side.write(dropped([]), batch_name(4))
-    assert pq.read_table(tmp_path / "failed.parquet").num_rows == 2
+def test_rows_whose_deadline_had_passed_are_not_judged(tmp_path: Path, task: Any) -> None:
+    replayed = task(files(tmp_path, began=NOW + 1_000_000), alarms(1.0, 2.0)).tallies["alarm"]
+    live = task(files(tmp_path, began=NOW), alarms(1.0, 2.0)).tallies["alarm"]
+    assert (replayed.tuples, replayed.replayed, replayed.misses, replayed.worst) == (2, 2, 0, 0)
+    assert (live.tuples, live.replayed, live.misses) == (2, 0, 2)
+    assert live.percentile(0.99) == live.worst > 0
+    assert live.newest == NOW
+    both = Tally()
+    for one in (replayed, live):
+        both.merge(tally_from(one.data()))
+    assert (both.tuples, both.replayed, both.misses, both.worst) == (4, 2, 2, live.worst)
+    assert both.percentile(0.5) == live.worst, "of those that were judged"
+
+
+def test_a_full_disk_leaves_no_half_file(
+    tmp_path: Path, task: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(pq.ParquetWriter):
+        def write_table(self, *_: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq, "ParquetWriter", Full)
+    with pytest.raises(OSError, match="No space left") as failed:
+        task(files(tmp_path), alarms(1.0))
+    assert "make room and run the same command again" in str(explained(failed.value))
+    assert list((tmp_path / "out" / "alarm.parquet").iterdir()) == []
+
+
+def test_side_outputs_are_files_of_their_kind(tmp_path: Path, task: Any) -> None:
+    report = task(files(tmp_path), dropped("fast", "kmh", "fast"), dropped("kmh"))
+    assert report.side == {("failed", "fast"): 2, ("failed", "kmh"): 2}
+    (one,) = report.files
+    assert one.final == "failed.parquet/hard-batch-0000000007-00003.parquet"
+    table = pq.ParquetFile(tmp_path / "out" / one.hidden).read()
+    assert table["where"].to_pylist() == ["fast", "kmh", "fast", "kmh"]
+    assert table.column_names[-1] == "vehicle"
+
+
+def test_a_state_is_a_file_of_its_attempt(tmp_path: Path, task: Any) -> None:
+    counts = {"vehicles": 5, "held": 1}
+    state = NewState(3, b"bytes", whole=True, fingerprint="p", counts=counts, newest=NOW)
+    report = task(files(tmp_path), state)
+    assert report.state is not None
+    assert (tmp_path / "states" / report.state.name).read_bytes() == b"bytes"
+    assert (report.state.size, report.state.whole, report.counts) == (5, True, counts)
+    record = BatchRecord(step=0, batch=0, states=((), (report.state,)), fingerprint="p")
+    records = BatchRecords(Location.of(tmp_path / "states"), LocalStore())
+    records.commit(record)
+    assert records.newest() == record
+    task(files(tmp_path), state)  # another attempt, of which nobody hears
+    records.sweep(record, None)
+    assert {path.name for path in (tmp_path / "states").iterdir()} == {"0.json", report.state.name}

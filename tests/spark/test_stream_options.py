@@ -42,10 +42,11 @@ def test_files_of_any_format(tmp_path: Path) -> None:
     for number in (1, 2):
         assert (done := stream(given, output, *csv)).exit_code == 0, done.output
         write(given, number)
-    texts = [path.read_text() for path in sorted((output / "alarm.csv").glob("batch-*/*.csv"))]
+    texts = [path.read_text() for path in sorted((output / "alarm.csv").glob("batch-*.csv"))]
     assert len(texts) == 2
     assert all(text.startswith("vehicle,timestamp,v,deadline") for text in texts)
-    assert summary_of(output)["outputs"][0]["tuples"] == 1, "of the second process"
+    assert summary_of(output)["outputs"][0]["tuples"] == 2, "of both processes"
+    assert not [one.name for one in (output / "alarm.csv").iterdir() if one.name[0] == "."]
     mixed = stream(given, output)
     assert mixed.exit_code == 2
     assert (

@@ -49,7 +49,7 @@ def test_a_worker_starts_with_its_modules_loaded(spark: SparkSession) -> None:
     def loaded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             yield pa.RecordBatch.from_pydict(
-                {"there": ["headway.spark.stream.lower_stream" in sys.modules]}
+                {"there": ["headway.spark.state.task_files" in sys.modules]}
             )
 
     rows = spark.range(1, numPartitions=1).mapInArrow(loaded, "there boolean").collect()
@@ -66,9 +66,9 @@ def test_a_cluster_and_the_user_choose_their_own_daemon() -> None:
 
 
 def test_soft_outputs_step_back_only_beside_hard_ones() -> None:
-    assert shares(4, any_hard=True, policy="edf") == {
-        True: Share("hard", None),
-        False: Share("soft", 2, modest=True),
+    assert shares(any_hard=True, policy="edf") == {
+        True: Share("hard"),
+        False: Share("soft", leaves_some=True, modest=True),
     }
-    assert not shares(4, any_hard=False, policy="edf")[False].modest
-    assert shares(4, any_hard=True, policy="fifo")[False] == Share(None, None)
+    assert not shares(any_hard=False, policy="edf")[False].modest
+    assert shares(any_hard=True, policy="fifo")[False] == Share()

@@ -66,6 +66,10 @@ COMMANDS: tuple[Command, ...] = (
         "Package a query for a cluster and print the spark-submit command that runs it there.",
     ),
     _own(
+        "pipeline",
+        "Write a query as a Spark Declarative Pipelines project, which spark-pipelines runs.",
+    ),
+    _own(
         "build",
         "Build one self-contained executable for each node of a plan: a Python bundle or native "
         "code.",

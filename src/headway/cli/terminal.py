@@ -16,6 +16,7 @@ import typer
 
 from headway.errors import HeadwayError, InputError
 from headway.report.svg import plain
+from headway.spark.storage.file_stores import Publishing
 
 # Every command passes through here, `--help` too: what draws tables and bars is imported by the
 # functions that do.
@@ -238,7 +239,23 @@ def write_bytes(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
 QueryArgument = Annotated[
     Path, typer.Argument(metavar="QUERY.yaml|PLAN.json", help="the query, or a compiled plan")
 ]
-OutputOption = Annotated[Path, typer.Option(metavar="DIR", help="where the results go")]
+OutputOption = Annotated[
+    str,
+    typer.Option(
+        metavar="DIR|URI",
+        help="where the results go; Spark: or a URI that Hadoop knows (hdfs:, s3a:, abfss:, …)",
+    ),
+]
+PublishOption = Annotated[
+    Publishing | None,
+    typer.Option(
+        help="Spark: how complete results get visible: by a rename, or by the list in summary.json "
+        "where a store has no rename of its own (default: by the scheme)"
+    ),
+]
+UiOption = Annotated[
+    bool, typer.Option("--ui", help="Spark: open its web page, and print the address")
+]
 VehicleOption = Annotated[
     Path | None, typer.Option(metavar="VEHICLE.yaml", help="the vehicle the query runs in")
 ]

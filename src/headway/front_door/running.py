@@ -274,11 +274,11 @@ def _run_on_spark(compiled: CompiledQuery, data: Data, session: Any) -> QueryRes
     return QueryResult(
         plan=compiled.plan,
         engine="spark",
-        tables=Tables("output", {name: partial(batch.table, name) for name in batch.dataframes}),
+        tables=Tables("output", {name: partial(batch.table, name) for name in batch}),
         side_tables=Tables(
             "side output", {kind.value: partial(batch.side_table, kind) for kind in DropKind}
         ),
-        dataframes=batch.dataframes,
+        dataframes=dict(batch),
         summarise=batch.summary,
         release=batch.release,
     )

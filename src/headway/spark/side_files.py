@@ -7,9 +7,6 @@ are complete.
 
 from __future__ import annotations
 
-import contextlib
-import os
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +20,8 @@ from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.lowering.side_rows import KIND
 from headway.spark.spark_results import SideCount
-from headway.spark.storage.file_stores import marked
+from headway.spark.storage.file_stores import FileStore, marked
+from headway.spark.storage.locations import Location
 from headway.spark.storage.output_folder import OutputFolder
 
 EMPTY = SIDE_SCHEMA.append(pa.field(VEHICLE_COLUMN, pa.string())).empty_table()
@@ -37,31 +35,39 @@ def side_name(kind: DropKind, plan: Plan) -> str:
     return f"{free_name(kind.value, taken)}.parquet"
 
 
-def write_side(side: DataFrame, plan: Plan, folder: OutputFolder) -> tuple[SideCount, ...]:
-    """Of a batch, computed once; an empty one has a file without rows."""
+def write_side(side: DataFrame | None, plan: Plan, folder: OutputFolder) -> tuple[SideCount, ...]:
+    """Of a batch, computed once; an empty one has a file without rows. None: all are empty."""
+    if side is None:
+        return _write_kinds(None, [], plan, folder)
     kept = side.persist()
     try:
         counted = kept.groupBy(KIND, "where").count().collect()
         found = [SideCount(row[KIND], row["where"], row["count"]) for row in counted]
-        for kind in DropKind:
-            part = folder.part(side_name(kind, plan))
-            count = sum(one.tuples for one in found if one.kind == kind)
-            if count:
-                mine = kept.where(F.col(KIND) == kind.value).drop(KIND)
-                writer = mine.coalesce(count // ROWS_IN_FILE + 1).write
-                writer.mode("append").parquet(part.hadoop_path)
-            else:
-                name = marked(NOBODY, folder.mark)
-                folder.store.write_whole(part / name, parquet_bytes(EMPTY))
+        return _write_kinds(kept, found, plan, folder)
     finally:
         kept.unpersist()
+
+
+def _write_kinds(
+    side: DataFrame | None, found: list[SideCount], plan: Plan, folder: OutputFolder
+) -> tuple[SideCount, ...]:
+    for kind in DropKind:
+        part = folder.part(side_name(kind, plan))
+        count = sum(one.tuples for one in found if one.kind == kind)
+        if side is not None and count:
+            mine = side.where(F.col(KIND) == kind.value).drop(KIND)
+            writer = mine.coalesce(count // ROWS_IN_FILE + 1).write
+            writer.mode("append").parquet(part.hadoop_path)
+        else:
+            name = marked(NOBODY, folder.mark)
+            folder.store.write_whole(part / name, parquet_bytes(EMPTY))
     return in_order(found, plan)
 
 
-def write_empty_side(plan: Plan, output: Path) -> None:
+def write_empty_side(plan: Plan, output: Location, store: FileStore) -> None:
     """A stream's side outputs are there from the beginning."""
     for kind in DropKind:
-        write_part(EMPTY, output / side_name(kind, plan), NOBODY)
+        store.write_whole(output / side_name(kind, plan) / NOBODY, parquet_bytes(EMPTY))
 
 
 def parquet_bytes(rows: Any) -> bytes:
@@ -80,16 +86,3 @@ def in_order(counts: list[SideCount], plan: Plan) -> tuple[SideCount, ...]:
     return tuple(
         sorted(counts, key=lambda one: (kinds.index(DropKind(one.kind)), places[one.where]))
     )
-
-
-def write_part(rows: Any, folder: Path, name: str) -> None:
-    """Replaces a file of that name. Several processes may write the same one."""
-    part = folder / f".{name}.{os.getpid()}.part"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        pq.write_table(rows, part)
-        part.replace(folder / name)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.spark.sources.intakes import drained, intake_of
 
 from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import schema
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, QuarantineEntry, notes
-from headway.spark.sources.recorded_files import read_batch, read_stream
+from headway.spark.sources.recorded_files import read_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,13 +135,45 @@ def test_a_batch_goes_on_with_the_rest(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_a_stream_goes_on_with_the_rest(spark: SparkSession, tmp_path: Path) -> None:
-    quarantine = Quarantine(tmp_path / "quarantine")
     folder = parquet_folder(tmp_path / "in")
-    data = read_stream(spark, folder, [SOURCE], quarantine=quarantine)["speed"]
-    writer = data.writeStream.format("memory").queryName("quarantine_test")
-    query = writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True)
-    query.start().awaitTermination()
-    rows = spark.table("quarantine_test").select("v", "position").collect()
-    assert sorted(map(tuple, rows)) == [(1.0, 1), (2.0, 2), (3.0, 1), (4.0, 2)]
+    (taken,) = drained(intake_of(spark, folder, tmp_path), tmp_path / "c")
+    rows = [(row.v, row.position) for row in taken.rows["speed"]]
+    assert sorted(rows) == [(1.0, 1), (2.0, 2), (3.0, 1), (4.0, 2)]
     # Spark's streams do not show files of no bytes to anybody.
-    assert told(quarantine).keys() == {*BAD_PARQUET, "half.parquet"}
+    found = told(Quarantine(tmp_path / "quarantine"))
+    assert found.keys() == {*BAD_PARQUET, "half.parquet"}
+    assert BAD_PARQUET.items() <= found.items()
+    assert "cannot be read as Parquet (is the file complete?)" in found["half.parquet"]
+
+
+def test_a_stream_of_many_files_goes_on_with_the_rest(spark: SparkSession, tmp_path: Path) -> None:
+    """So many that tasks look at their footers; again, those left out stay out."""
+    folder = parquet_folder(tmp_path / "in")
+    for number in range(20):
+        pq.write_table(table(), folder / "speed" / f"{number:02}.parquet")
+    intake = intake_of(spark, folder, tmp_path)
+    for run in ("c", "again"):
+        (taken,) = drained(intake, tmp_path / run)
+        assert len(taken.rows["speed"]) == 44
+        found = told(Quarantine(tmp_path / "quarantine"))
+        assert found.keys() == {*BAD_PARQUET, "half.parquet"}
+        assert BAD_PARQUET.items() <= found.items()
+        pq.write_table(table(), folder / "speed" / "column.parquet")  # mended, and read before
+
+
+def test_damage_behind_a_sound_footer(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "in" / "speed"
+    folder.mkdir(parents=True)
+    pq.write_table(table(), folder / "a.parquet")
+    values = pa.array([number / 7 for number in range(500)])
+    times = pa.array(range(500), TIME)
+    bad = folder / "bad.parquet"
+    pq.write_table(table(timestamp=times, v=values), bad, use_dictionary=False)
+    content = bytearray(bad.read_bytes())
+    content[4:120] = b"\xff" * 116
+    bad.write_bytes(bytes(content))
+    (taken,) = drained(intake_of(spark, tmp_path / "in", tmp_path), tmp_path / "c")
+    assert taken.values("speed") == [1.0, 2.0]
+    (entry,) = Quarantine(tmp_path / "quarantine").entries()
+    assert entry.input == str(bad)
+    assert "cannot be read as Parquet" in entry.reason

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from headway.compiler import compile_query
-from headway.engine.run_folder import RunFolder
 from headway.files import load_query
 from headway.spark.batch.batch_run import Batch
 from headway.spark.batch.batch_sinks import Sink
 from headway.spark.sources.recorded_files import Inputs
+from headway.spark.storage.locations import Location
+from headway.spark.storage.output_folder import OutputFolder
 from headway.spark.stream.stream_run import StreamRun
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def check(notes: tuple[str, ...], output: Path) -> None:
 def test_a_batch_and_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     plan = compile_query(load_query(HELLO).query)
     folder = recording(tmp_path / "in")
-    with RunFolder(tmp_path / "batch") as output:
+    with OutputFolder(Location.of(tmp_path / "batch")) as output:
         run = Batch(spark, plan, Inputs(folder), output, Sink("parquet", {})).run()
     check(run.notes, tmp_path / "batch")
     stream = StreamRun(
@@ -56,7 +57,7 @@ def test_a_batch_and_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     check(stream.run().notes, tmp_path / "stream")
 
     (folder / "speed" / "b.csv").unlink()
-    with RunFolder(tmp_path / "sound") as output:
+    with OutputFolder(Location.of(tmp_path / "sound")) as output:
         run = Batch(spark, plan, Inputs(folder), output, Sink("parquet", {})).run()
     assert run.notes == ()
     assert not (tmp_path / "sound" / "_quarantine").exists()

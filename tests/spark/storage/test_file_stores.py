@@ -12,7 +12,13 @@ from pyspark.sql import SparkSession
 from tests.spark.storage.hadoop_places import BUCKET, VIEWFS, mount
 
 from headway.errors import FileError, InputError
-from headway.spark.storage.file_stores import AlreadyThere, FileStore, NotThere, file_store
+from headway.spark.storage.file_stores import (
+    AlreadyThere,
+    FileStore,
+    NotThere,
+    Publishing,
+    file_store,
+)
 from headway.spark.storage.locations import Location
 
 STORES = ["local", VIEWFS, BUCKET]
@@ -176,8 +182,8 @@ def test_who_renames_whole(spark: SparkSession, tmp_path: Path) -> None:
     for kind in STORES:
         at = Location.of(_root(spark, kind, tmp_path / kind))
         wholes[kind] = file_store(at, spark).renames_whole
-        assert file_store(at, spark, "manifest").renames_whole is False
-        assert file_store(at, spark, "rename").renames_whole is True
+        assert file_store(at, spark, Publishing.MANIFEST).renames_whole is False
+        assert file_store(at, spark, Publishing.RENAME).renames_whole is True
     assert wholes == {"local": True, VIEWFS: True, BUCKET: False}
 
 

@@ -18,10 +18,10 @@ from headway.spark.storage.locations import Location
 from headway.spark.storage.output_folder import OutputFolder, complete_files
 
 WAYS: dict[str, tuple[str, Publishing]] = {
-    "local": ("local", "rename"),
-    "local, by manifest": ("local", "manifest"),
-    VIEWFS: (VIEWFS, "rename"),
-    BUCKET: (BUCKET, "manifest"),
+    "local": ("local", Publishing.RENAME),
+    "local, by manifest": ("local", Publishing.MANIFEST),
+    VIEWFS: (VIEWFS, Publishing.RENAME),
+    BUCKET: (BUCKET, Publishing.MANIFEST),
 }
 
 
@@ -253,7 +253,7 @@ def test_a_kill_between_the_manifest_and_the_removal_of_old_files(
     assert set(where.contents()) == {"alarm.parquet/part-newest", "summary.json"}
 
 
-@pytest.mark.parametrize("ways", [("manifest", "rename"), ("rename", "manifest")])
+@pytest.mark.parametrize("ways", [tuple(Publishing), tuple(reversed(Publishing))])
 def test_the_other_way_takes_up_what_the_first_left(
     tmp_path: Path, ways: tuple[Publishing, Publishing]
 ) -> None:

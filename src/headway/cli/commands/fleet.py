@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +15,9 @@ from headway.cli import terminal
 from headway.cli.charts_written import charts_or_note
 from headway.cli.commands.drive import grid_of
 from headway.cli.named_plan import runnable_plan
+from headway.cli.run_on_spark import opened_folder
 from headway.drive.collision_warning import check_streams
 from headway.drive.driven_fleet import DrivenFleet, driven_fleet
-from headway.engine.run_folder import RunFolder
 from headway.errors import FileError, InputError, Place
 from headway.model.plan import Plan
 from headway.report.run_charts import fleet_charts
@@ -24,6 +25,7 @@ from headway.report.tables import run_tables
 from headway.schedule.online import policy_named
 from headway.spark.session.spark_session import check_master, owned_session, parse_options
 from headway.spark.spark_results import FleetRun
+from headway.spark.storage.locations import Location
 
 # ---------------------------------------------------------------- --scenario: a simulated city
 
@@ -40,7 +42,7 @@ def scenario_fleet(
     cars: int | None,
     vehicles: int | None,
     seed: int,
-    recording: Path | None,
+    recording: str | None,
 ) -> DrivenFleet | None:
     """None where no scenario is asked for; InputError for what does not go together."""
     if scenario is None:
@@ -63,8 +65,10 @@ def fleet(
     output: terminal.OutputOption,
     vehicle: terminal.VehicleOption = None,
     input: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="the recording (without: `recording` beside the query)"),
+        str | None,
+        typer.Option(
+            metavar="DIR|URI", help="the recording (without: `recording` beside the query)"
+        ),
     ] = None,
     vehicles: Annotated[
         int | None,
@@ -96,6 +100,7 @@ def fleet(
     ] = False,
     master: terminal.MasterOption = terminal.LOCAL,
     conf: terminal.ConfOption = None,
+    publish: terminal.PublishOption = None,
     force: terminal.ForceOption = False,
     json: terminal.JsonOption = False,
 ) -> None:
@@ -119,22 +124,26 @@ def fleet(
     prepared = runnable_plan(query, vehicle, zero_cost=zero_cost)
     settings = parse_options(conf or [], "--conf")
     driven = scenario_fleet(scenario, prepared.plan, cars, vehicles, seed, input)
-    recording = input or (_beside(query) if driven is None else query.parent)
-    with RunFolder(output, force=force) as folder:
-        with owned_session(master, "headway fleet", settings) as spark:
-            from headway.spark.fleet.fleet_run import run_driven, run_fleet
+    recording = Location.of(input or (_beside(query) if driven is None else query.parent))
+    place = Location.of(output)
 
-            with prepared.placing():
-                if driven is not None:
-                    run = run_driven(
-                        spark, prepared.plan, driven, folder, policy=policy,
-                        charged=prepared.charged, traced=trace,
-                    )  # fmt: skip
-                else:
-                    run = run_fleet(
-                        spark, prepared.plan, recording, folder, policy=policy,
-                        charged=prepared.charged, vehicles=vehicles, seed=seed, traced=trace,
-                    )  # fmt: skip
+    def session() -> AbstractContextManager[Any]:
+        return owned_session(master, "headway fleet", settings)
+
+    with opened_folder(place, publish, session, force=force) as (folder, spark):
+        from headway.spark.fleet.fleet_run import run_driven, run_fleet
+
+        with prepared.placing():
+            if driven is not None:
+                run = run_driven(
+                    spark, prepared.plan, driven, folder, policy=policy,
+                    charged=prepared.charged, traced=trace,
+                )  # fmt: skip
+            else:
+                run = run_fleet(
+                    spark, prepared.plan, recording, folder, policy=policy,
+                    charged=prepared.charged, vehicles=vehicles, seed=seed, traced=trace,
+                )  # fmt: skip
         title = f"{prepared.plan.query.name}: {run.vehicles:,} vehicles, {policy}"
         for name, text in charts_or_note(CHART, fleet_charts(run), title).items():
             folder.write_text(name, text)
@@ -150,7 +159,7 @@ def fleet(
     if json:
         terminal.write(text)
     else:
-        terminal.show(_explained(title, run, output))
+        terminal.show(_explained(title, run, place))
     if run.hard_misses:
         raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))
 
@@ -166,7 +175,7 @@ def _beside(query: Path) -> Path:
     return recording
 
 
-def _explained(title: str, run: FleetRun, output: Path) -> Iterator[RenderableType]:
+def _explained(title: str, run: FleetRun, output: Location) -> Iterator[RenderableType]:
     yield terminal.heading(title)
     yield terminal.table(run_tables.fleet_outputs(run))
     yield terminal.table(run_tables.fleet_worst(run))

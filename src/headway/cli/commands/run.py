@@ -34,6 +34,7 @@ from headway.report.perfetto import PerfettoTrace
 from headway.report.tables import run_tables
 from headway.sources.recordings import Contents, scan_recording
 from headway.spark.session.spark_session import parse_options
+from headway.spark.storage.locations import Location
 
 if TYPE_CHECKING:
     from headway.native.native_engine import NativeEngine
@@ -191,24 +192,32 @@ SPARK_ONLY = frozenset(
         "checkpoint",
         "available_now",
         "files_per_batch",
+        "max_rate",
+        "forget",
+        "most_held",
+        "partitions",
         "late_ok",
         "adopt",
-        "ui",
+        "upload_gap",
+        "metrics",
         "topic",
         "input_option",
+        "publish",
+        "ui",
     }
 )
 
 
-def refuse_addresses(recording: str) -> None:
-    """InputError for an input that only Spark can read."""
-    if "://" in recording:
-        raise InputError(
-            "the vehicle engine reads recordings",
-            at="--input",
-            got=recording,
-            want="name a folder, or choose --engine spark",
-        )
+def refuse_addresses(recording: str, output: str) -> None:
+    """InputError for an input that only Spark can read, and an output that only Spark can write."""
+    given = {
+        "--input": (recording, "the vehicle engine reads recordings"),
+        "--output": (output, "the vehicle engine writes local files"),
+    }
+    for option, (address, what) in given.items():
+        if address.startswith("kafka://") or not Location.of(address).is_local:
+            want = "name a folder, or choose --engine spark"
+            raise InputError(what, at=option, got=address, want=want)
 
 
 def refuse_strangers(context: typer.Context, names: Collection[str], belongs: str) -> None:
@@ -378,8 +387,9 @@ def run(
     input: Annotated[
         str,
         typer.Option(
-            metavar="DIR|kafka://HOST:PORT",
-            help="the recording: a Parquet, CSV, JSONL or CAN file per source; Spark: or Kafka",
+            metavar="DIR|URI|kafka://HOST:PORT",
+            help="the recording: a Parquet, CSV, JSONL or CAN file per source; Spark: also at a "
+            "URI that Hadoop knows, or Kafka",
         ),
     ],
     output: terminal.OutputOption,
@@ -413,8 +423,8 @@ def run(
         typer.Option(metavar="K=V", help="Spark, Kafka: an option of Spark's kafka source"),
     ] = None,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Spark, stream: where a restart goes on from"),
+        str | None,
+        typer.Option(metavar="DIR|URI", help="Spark, stream: where a restart goes on from"),
     ] = None,
     available_now: Annotated[
         bool,
@@ -423,6 +433,35 @@ def run(
     files_per_batch: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Spark, stream: files of a source in a micro-batch"),
+    ] = None,
+    max_rate: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Spark, stream: tuples a second that are taken in at most"),
+    ] = None,
+    forget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Spark, stream: a vehicle of which nothing comes for so long (24h) loses its "
+            "state: its windows, joins and tracks begin anew",
+        ),
+    ] = None,
+    most_held: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Spark, stream: tuples of a vehicle that may wait for its other sources; more are "
+            "shed and listed",
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Spark, stream: parts that the vehicles are dealt out to (default: the slots)",
+        ),
     ] = None,
     late_ok: Annotated[
         bool,
@@ -434,9 +473,20 @@ def run(
             "--adopt", help="Spark, stream: go on from here with a query that has changed"
         ),
     ] = False,
-    ui: Annotated[
-        bool, typer.Option("--ui", help="Spark: switch its web pages on and say where they are")
-    ] = False,
+    upload_gap: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Spark, stream: what arrived so long before its vehicle's newest is an upload of "
+            "its own, not late",
+        ),
+    ] = None,
+    metrics: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Spark, stream: a line of JSON after each micro-batch"),
+    ] = None,
+    publish: terminal.PublishOption = None,
+    ui: terminal.UiOption = False,
     format: Annotated[
         str,
         typer.Option(
@@ -502,7 +552,7 @@ def run(
     """
     if engine is not EngineName.SPARK:
         refuse_strangers(context, SPARK_ONLY, "--engine spark")
-        refuse_addresses(input)
+        refuse_addresses(input, output)
         options = VehicleOptions(
             policy=policy or "s-edf",
             clock=clock.value,
@@ -520,8 +570,8 @@ def run(
             VehicleReplay(options=options, sink=sink),
             query,
             vehicle,
-            Path(input),
-            output,
+            Location.of(input).path,
+            Location.of(output).path,
             force=force,
             json=json,
             python=not no_python,
@@ -536,13 +586,21 @@ def run(
         checkpoint=checkpoint,
         available_now=available_now,
         files_per_batch=files_per_batch,
+        max_rate=max_rate,
+        forget=forget,
+        most_held=most_held,
+        partitions=partitions,
         late_ok=late_ok,
         adopt=adopt,
+        upload_gap=upload_gap,
+        metrics=metrics,
         ui=ui,
         format=format,
         options=option or [],
         topics=topic or [],
         input_options=input_option or [],
+        publish=publish,
         json=json,
     )
-    run_spark(on_spark, query, vehicle, input, output, force=force, python=not no_python)
+    place = Location.of(output)
+    run_spark(on_spark, query, vehicle, input, place, force=force, python=not no_python)

@@ -1,12 +1,10 @@
-"""A batch in a session of the user's: nothing is written, and nothing computed before it is asked
-for."""
+"""A batch in a session of the user's: nothing is written, nothing computed before it is asked for,
+and no setting of the session is changed. Works through Spark Connect too."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +25,16 @@ from headway.spark.batch.lower_batch import Lowered, lower_batch
 from headway.spark.lowering.frames import POSITION_COLUMN, conformed
 from headway.spark.lowering.side_rows import KIND
 from headway.spark.session.spark_failures import translated
-from headway.spark.session.spark_session import MEANT, local_session
+from headway.spark.session.spark_session import local_session
 from headway.spark.side_files import in_order
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import SideCount, SparkRun
 
 
-class AskedBatch:
-    """A plan over a folder, over tables, or over DataFrames of one session."""
+class AskedBatch(Mapping[str, DataFrame]):
+    """The outputs of a plan over a folder, over tables, or over DataFrames of one session, by name:
+    ``vehicle``, ``timestamp``, the fields. In a ``with`` block, what several outputs need is let go
+    of at the end (:meth:`release`)."""
 
     def __init__(
         self,
@@ -45,13 +45,51 @@ class AskedBatch:
         self.plan = plan
         self._began, self._clock = now(), time.perf_counter()
         self.session = _session(data, session)
-        with self._meant():
+        with translated():
             self._lowered: Lowered = lower_batch(plan, self._sources(data))
 
+    def __getitem__(self, output: str) -> DataFrame:
+        return self._lowered[output]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lowered)
+
+    def __len__(self) -> int:
+        return len(self._lowered)
+
+    # ---------------------------------------------------------------- what left its way
+
     @property
-    def dataframes(self) -> dict[str, DataFrame]:
-        """Outputs by name: vehicle, timestamp, fields."""
-        return dict(self._lowered)
+    def side(self) -> DataFrame:
+        """Tuples that left their way, as the vehicle engine lists them: ``kind`` (late, shed,
+        failed, rejected), where, when and why."""
+        with translated():
+            return self._lowered.side
+
+    def _of_kind(self, kind: DropKind) -> DataFrame:
+        return self.side.where(F.col(KIND) == kind.value).drop(KIND)
+
+    @property
+    def late(self) -> DataFrame:
+        """Tuples that came too late for a join or a window."""
+        return self._of_kind(DropKind.LATE)
+
+    @property
+    def shed(self) -> DataFrame:
+        """Tuples that a load shedder left out."""
+        return self._of_kind(DropKind.SHED)
+
+    @property
+    def failed(self) -> DataFrame:
+        """Tuples for which a function of yours raised an exception."""
+        return self._of_kind(DropKind.FAILED)
+
+    @property
+    def rejected(self) -> DataFrame:
+        """Tuples that do not fit the schema of their source."""
+        return self._of_kind(DropKind.REJECTED)
+
+    # ---------------------------------------------------------------- computed
 
     def table(self, output: str) -> Any:
         """An output as Arrow, in order of vehicle and time: timestamp, fields, and ``vehicle``
@@ -59,30 +97,25 @@ class AskedBatch:
         (stream,) = (one.stream for one in self.plan.query.outputs if one.name == output)
         wanted = arrow_schema(list(dict(self.plan.schemas)[stream].columns))
         data = self._lowered[output]
-        with self._meant():
+        with translated():
             found = data.orderBy(*data.columns).toArrow()
         return _typed(found, wanted)
 
     def side_table(self, kind: DropKind) -> Any:
         """Tuples that left their way, as the vehicle engine lists them."""
-        with self._meant():
-            mine = self._side.where(F.col(KIND) == kind.value).drop(KIND)
-            found = mine.orderBy("time", "where", "row").toArrow()
+        with translated():
+            found = self._of_kind(kind).orderBy("time", "where", "row").toArrow()
         return _typed(found, SIDE_SCHEMA)
-
-    @cached_property
-    def _side(self) -> DataFrame:
-        return self._lowered.side
 
     def summary(self) -> SparkRun:
         """Computes all outputs, and counts what left its way."""
         schemas = dict(self.plan.schemas)
         outputs = []
-        with self._meant():
+        with translated():
             for output in self.plan.query.outputs:
                 account = Account(output, schemas[output.stream], self._began)
                 outputs.append(account.measured(account.stamped(self._lowered[output.name])))
-            counted = self._side.groupBy(KIND, "where").count().collect()
+            counted = self.side.groupBy(KIND, "where").count().collect()
         side = [SideCount(row[KIND], row["where"], row["count"]) for row in counted]
         seconds = time.perf_counter() - self._clock
         return SparkRun(outputs=tuple(outputs), seconds=seconds, side=in_order(side, self.plan))
@@ -91,24 +124,11 @@ class AskedBatch:
         """Lets go of what is kept for several outputs."""
         self._lowered.release()
 
-    @contextmanager
-    def _meant(self) -> Iterator[None]:
-        """A session of the user's may have other settings than Headway's SQL is defined by: they
-        are changed while a query is translated, which is when Spark looks at them, and while it is
-        read out."""
-        conf = self.session.conf
-        before = {name: conf.get(name) for name in MEANT}
-        for name, value in MEANT.items():
-            conf.set(name, value)
-        try:
-            with translated():
-                yield
-        finally:
-            for name, was in before.items():
-                if was is None:
-                    conf.unset(name)
-                else:
-                    conf.set(name, was)
+    def __enter__(self) -> AskedBatch:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.release()
 
     def _sources(
         self, data: Path | Mapping[str, DataFrame | ArrowStream | Rows]

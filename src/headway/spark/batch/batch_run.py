@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from headway.errors import FileError
@@ -16,10 +15,11 @@ from headway.model.query import Criticality, Output
 from headway.spark.accounting import Account, now
 from headway.spark.batch.batch_sinks import CONSOLE, OnRows, Sink
 from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.session.job_titles import titled
 from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
-from headway.spark.sources.recorded_files import PARQUET, Inputs, find_files
+from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import SparkOutput, SparkRun
 from headway.spark.storage.output_folder import OutputFolder
 
@@ -40,7 +40,9 @@ class Batch:
     on_rows: OnRows = lambda name, rows: None
 
     def __post_init__(self) -> None:
+        """InputError, before anything is computed, for what cannot be read or written."""
         self.sink.check(self.spark)
+        self.inputs.check(self.plan.query, streaming=False, spark=self.spark)
 
     def run(self) -> SparkRun:
         clock = time.perf_counter()
@@ -52,7 +54,9 @@ class Batch:
         return replace(
             run,
             seconds=time.perf_counter() - clock,
-            rows_in=None if left_out else self._rows_in(),
+            rows_in=(
+                None if left_out else self.inputs.rows_in(self.spark, self.plan.query.sources)
+            ),
             notes=notes(left_out),
         )
 
@@ -65,7 +69,9 @@ class Batch:
                 return self._run(quarantine, damaged)
             except FileError as error:
                 place = error.problems[0].place
-                found = place and self.inputs.source_with(place.file, self.plan.query.sources)
+                found = place and self.inputs.source_with(
+                    place.file, self.plan.query.sources, self.spark
+                )
                 if not found or found[1] in damaged:
                     raise
                 damaged.add(found[1])
@@ -82,39 +88,32 @@ class Batch:
             given = self.plan.query.sources
             sources = self.inputs.read_batch(self.spark, given, quarantine, damaged)
             for source in given:
-                if self.inputs.read_by_python(source):
+                if self.inputs.read_by_python(source, self.spark):
                     sources[source.name] = _kept(sources[source.name], kept)
-            lowered = kept.enter_context(lower_batch(self.plan, sources))
             accounts = [
                 Account(output, schemas[output.stream], began)
                 for output in sorted(self.plan.query.outputs, key=urgency)
             ]
-            young = lowered.young({one.output.name: one.judged_since for one in accounts})
+            # Tables take the rows of many runs: their columns are always the same.
+            since = {} if self.sink.is_table else {a.output.name: a.judged_since for a in accounts}
+            with self._titled("looking at the input"):
+                lowered = kept.enter_context(lower_batch(self.plan, sources, judged_since=since))
             for account in accounts:
                 output = account.output
                 self.on_output(output.name)
-                # Tables take the rows of many runs: their columns are always the same.
-                whole = self.sink.is_table or output.name in young
-                account = replace(account, replay=not whole)
-                done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
-                if self.sink.format == CONSOLE:
-                    self.on_rows(output.name, self.sink.shown(lowered[output.name], account))
+                account = replace(account, replay=not lowered.may_be_judged(output.name))
+                with self._titled(f"output {output.name}"):
+                    done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
+                    if self.sink.format == CONSOLE:
+                        self.on_rows(output.name, self.sink.shown(lowered[output.name], account))
             self.on_output("side outputs")
-            side = write_side(lowered.side, self.plan, self.folder)
+            with self._titled("side outputs"):
+                side = write_side(lowered.left_out(), self.plan, self.folder)
         outputs = tuple(done[output.name] for output in self.plan.query.outputs)
         return SparkRun(outputs=outputs, seconds=0.0, side=side)
 
-    def _rows_in(self) -> int | None:
-        """What Parquet files say they hold; others would have to be read for it."""
-        if self.inputs.folder is None:
-            return None
-        rows = 0
-        for source in self.plan.query.sources:
-            files = find_files(self.inputs.folder, source)
-            if files.suffix != PARQUET:
-                return None
-            rows += sum(pq.ParquetFile(path).metadata.num_rows for path in files.paths())
-        return rows
+    def _titled(self, what: str) -> AbstractContextManager[None]:
+        return titled(self.spark, f"headway {self.plan.query.name}: {what}")
 
 
 def _kept(data: DataFrame, until: ExitStack) -> DataFrame:

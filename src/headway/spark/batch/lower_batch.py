@@ -6,7 +6,7 @@ what needs the order of arrival, and what that depends on (:mod:`headway.spark.l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from functools import partial
 
@@ -21,14 +21,17 @@ from headway.model.operator_kinds import SPARK_BATCH
 from headway.model.plan import Plan
 from headway.model.schema import ARRIVAL_COLUMN, TIMESTAMP_COLUMN, Schema
 from headway.spark.capabilities import Mode, refuse_unsupported
-from headway.spark.lowering.any_rows import not_empty
-from headway.spark.lowering.drops import Drops, surely_on_time, with_marks
+from headway.spark.lowering.drops import Drops, maybe_late, with_marks
 from headway.spark.lowering.engine_region import exits, run_region
 from headway.spark.lowering.frames import StreamFrame
-from headway.spark.lowering.given_sources import as_source, misfits, order_of
+from headway.spark.lowering.given_sources import as_source, fits, in_order, order_of
 from headway.spark.lowering.native_operators import lower_operator
 from headway.spark.lowering.regions import Region, ancestors, calls_python, part_giving, region_of
-from headway.spark.lowering.side_rows import LISTED_TYPE
+from headway.spark.lowering.side_rows import LISTED_TYPE, unpacked
+from headway.spark.lowering.source_questions import SourceQuestions
+
+_LATE, _YOUNG = "late", "young"
+_FOREVER = 2**63 - 1
 
 
 class Lowered(dict[str, DataFrame]):
@@ -38,41 +41,33 @@ class Lowered(dict[str, DataFrame]):
     ``with`` block.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan, questions: SourceQuestions) -> None:
         super().__init__()
         self.kept: list[DataFrame] = []
-        self._side: Callable[[], DataFrame] | None = None
-        self._read: Mapping[str, Mapping[str, DataFrame]] = {}
+        self.questions = questions
+        self.drops = Drops(plan, self.keep, questions)
+        self.read: dict[str, Set[str]] = {}
+        """the sources of outputs whose tuples are never younger than those they are made of"""
 
-    def list_side(self, side: Callable[[], DataFrame]) -> None:
-        self._side = side
-
-    def list_read(self, read: Mapping[str, Mapping[str, DataFrame]]) -> None:
-        """For outputs whose tuples are no younger than what they are computed from: the sources."""
-        self._read = read
-
-    def young(self, since: Mapping[str, int]) -> set[str]:
-        """Which of these outputs may have tuples that were sensed at such a moment (microseconds
-        since the epoch) or later; asks the sources, in one job."""
-        asked: dict[str, DataFrame] = {}
-        for output, moment in since.items():
-            at = F.timestamp_micros(F.lit(moment))
-            for source, data in self._read.get(output, {}).items():
-                asked[f"{source} {moment}"] = data.where(F.col(TIMESTAMP_COLUMN) >= at)
-        there = not_empty(asked)
-        return {
-            output
-            for output, moment in since.items()
-            if output not in self._read
-            or any(f"{source} {moment}" in there for source in self._read[output])
-        }
+    def may_be_judged(self, output: str) -> bool:
+        """Whether the output may have tuples as young as ``lower_batch`` was told to look for."""
+        if output not in self.read:
+            return True
+        return any(self.questions.any(source, _YOUNG) for source in self.read[output])
 
     @property
     def side(self) -> DataFrame:
         """Tuples that left their way: ``kind``, the columns of the vehicle engine's side files,
         ``vehicle``."""
-        assert self._side is not None
-        return self._side()
+        found = self.left_out()
+        if found is not None:
+            return found
+        session = next(iter(self.questions.data.values())).sparkSession
+        return unpacked(session.createDataFrame([], LISTED_TYPE))
+
+    def left_out(self) -> DataFrame | None:
+        """:attr:`side`, or None where it is known to be empty."""
+        return self.drops.table()
 
     def keep(self, data: DataFrame) -> DataFrame:
         """``data``, to be computed once."""
@@ -92,34 +87,41 @@ class Lowered(dict[str, DataFrame]):
 
 
 def lower_batch(
-    plan: Plan, sources: Mapping[str, DataFrame], *, look_for_late: bool = True
+    plan: Plan,
+    sources: Mapping[str, DataFrame],
+    *,
+    look_for_late: bool = True,
+    judged_since: Mapping[str, int] | None = None,
 ) -> Lowered:
     """The outputs of a plan over its sources, as DataFrames that nothing has computed yet.
 
     A source has the columns ``timestamp``, its fields, and if there are any ``vehicle``,
     ``arrived_at`` and ``position`` (a number that breaks ties of arrival, the place in the file).
     ``look_for_late`` runs a small job over the sources that feed joins or windows, to find that no
-    tuple can be late; off, marks are always computed.
+    tuple can be late; off, marks are always computed. ``judged_since`` says, by output, from which
+    moment on (microseconds) tuples are judged (:meth:`Lowered.may_be_judged`).
     """
     plan = on_one_node(plan)
     refuse_unsupported(plan, Mode.BATCH)
-    held = given_sources(plan, sources)
-    delayed = {name for name in held if ARRIVAL_COLUMN in sources[name].columns}
-    lowering = _Lowering(plan, held, delayed, look_for_late)
-    for source in plan.query.sources:
-        lowering.drops.rejected(source, misfits(sources[source.name], source))
-    return lowering.lowered()
+    _check_given(plan, sources)
+    ordered = {one.name: in_order(sources[one.name], one) for one in plan.query.sources}
+    delayed = {name for name in ordered if ARRIVAL_COLUMN in sources[name].columns}
+    return _Lowering(plan, ordered, delayed, look_for_late, judged_since or {}).lowered()
 
 
 def given_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """The DataFrames of the query's sources, held to their schemas; DataError if one is missing."""
+    _check_given(plan, sources)
+    return {one.name: as_source(sources[one.name], one) for one in plan.query.sources}
+
+
+def _check_given(plan: Plan, sources: Mapping[str, DataFrame]) -> None:
     wanted = plan.query.sources
     if missing := [source.name for source in wanted if source.name not in sources]:
         raise DataError(
             Problem(f"no data for source {name!r}", got=f"data for {', '.join(sources) or 'none'}")
             for name in missing
         )
-    return {source.name: as_source(sources[source.name], source) for source in wanted}
 
 
 class _Lowering:
@@ -131,19 +133,23 @@ class _Lowering:
         sources: Mapping[str, DataFrame],
         delayed: Set[str],
         look_for_late: bool,
+        judged_since: Mapping[str, int],
     ) -> None:
         self.plan = plan
         self.graph: Graph = graph_of(plan.query)
         self.schemas: dict[str, Schema] = dict(plan.schemas)
-        self.sources = sources
+        self.sources = {
+            name: data.where(fits(self.graph.sources[name])) for name, data in sources.items()
+        }
+        self.questions = SourceQuestions(sources)
         self.look_for_late = look_for_late
+        self.delayed = delayed
+        self.judged_since = judged_since
         self.region: Region = region_of(self.graph)
         self.marked = self._streams_with_marks()
-        self.result = Lowered()
-        self.drops = Drops(plan, self.result.keep)
-        self.delayed = delayed
+        self.result = Lowered(plan, self.questions)
+        self.drops = self.result.drops
         self.frames: dict[str, StreamFrame] = {}
-        self.on_time: set[str] = set()
 
     def lowered(self) -> Lowered:
         if self.region.exits:
@@ -152,12 +158,11 @@ class _Lowering:
             data = self.result.keep(run_region(part, dict(self.sources), watched))
             self.drops.by_engine(data)
             self.frames |= exits(data, {name: self.schemas[name] for name in self.region.exits})
+        self._ask_for_young()
         native = [n for n in self.graph.sources if n not in self.frames and self._uses(n)]
-        if self.look_for_late:
-            asked = [name for name in native if name in self.marked]
-            self.on_time = set(asked) - self.delayed | surely_on_time(
-                {n: (self.sources[n], self.graph.sources[n]) for n in asked if n in self.delayed}
-            )
+        for name in native:
+            if name in self.marked & self.delayed:
+                self.questions.ask(name, _LATE, maybe_late(self.graph.sources[name]))
         for name in native:
             self.frames[name] = self._source(name)
         for name in self.graph.order:
@@ -165,16 +170,31 @@ class _Lowering:
                 self.frames[name] = self._operator(name)
         for name, output in self.graph.outputs.items():
             self.result[name] = self.frames[output.stream].output()
-        self.result.list_read(self._read())
-        session = next(iter(self.sources.values())).sparkSession
-        self.result.list_side(
-            lambda: self.drops.table(lambda: session.createDataFrame([], LISTED_TYPE))
-        )
         return self.result
+
+    def _ask_for_young(self) -> None:
+        """Native operators give tuples the age of the oldest they are made of; what runs in the
+        engine may give any."""
+        since: dict[str, int] = {}
+        for name, output in self.graph.outputs.items():
+            before = ancestors(self.graph, [output.stream])
+            if name in self.judged_since and before.isdisjoint(self.region.exits):
+                self.result.read[name] = before & self.graph.sources.keys()
+                for source in self.result.read[name]:
+                    since[source] = min(self.judged_since[name], since.get(source, _FOREVER))
+        for source, moment in since.items():
+            young = F.col(TIMESTAMP_COLUMN) >= F.timestamp_micros(F.lit(moment))
+            self.questions.ask(source, _YOUNG, young)
+
+    def _on_time(self, name: str) -> bool:
+        """What arrived when it was sensed is never late."""
+        if not self.look_for_late:
+            return False
+        return name not in self.delayed or not self.questions.any(name, _LATE)
 
     def _source(self, name: str) -> StreamFrame:
         source, data = self.graph.sources[name], self.sources[name]
-        marked = name in self.marked and name not in self.on_time
+        marked = name in self.marked and not self._on_time(name)
         if marked:
             data = with_marks(data, source, order_of(source))
         frame = StreamFrame(data, source.schema, marked, timed=True)
@@ -192,16 +212,6 @@ class _Lowering:
                 self.drops.late(name, port, frame)
         frame = lower_operator(operator, SPARK_BATCH, inputs, self.schemas[name])
         return self._shared(name, frame) if self._costly(name) else frame
-
-    def _read(self) -> dict[str, dict[str, DataFrame]]:
-        """Native operators give tuples the age of the oldest they are made of; what runs in the
-        engine may give any."""
-        found = {}
-        for name, output in self.graph.outputs.items():
-            before = ancestors(self.graph, [output.stream])
-            if before.isdisjoint(self.region.exits):
-                found[name] = {one: data for one, data in self.sources.items() if one in before}
-        return found
 
     # ---------------------------------------------------------------- computed once
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -32,7 +31,7 @@ from headway.spark.fleet.twins import (
 )
 from headway.spark.lowering.engine_region import arrival_order, tagged_sources
 from headway.spark.lowering.frames import SPARK, plain_row
-from headway.spark.lowering.given_sources import as_source
+from headway.spark.lowering.given_sources import fits, in_order
 from headway.spark.session.spark_failures import translated
 from headway.spark.sources.checked_files import FOLDER, Quarantine, notes
 from headway.spark.sources.recorded_files import read_batch
@@ -51,7 +50,7 @@ _MET = "car bigint, impact double, ttc double, crash boolean"
 def run_fleet(
     spark: SparkSession,
     plan: Plan,
-    recording: Path,
+    recording: Location,
     folder: OutputFolder,
     *,
     policy: str = "s-edf",
@@ -132,10 +131,10 @@ def _write_met(rows: DataFrame, plan: Plan, folder: OutputFolder) -> tuple[int, 
 
 
 def _recorded(
-    spark: SparkSession, plan: Plan, recording: Path, twins: Twins, quarantine: Quarantine
+    spark: SparkSession, plan: Plan, recording: Location, twins: Twins, quarantine: Quarantine
 ) -> DataFrame:
     read = read_batch(spark, recording, plan.query.sources, quarantine=quarantine)
-    given = [(s.schema, as_source(read[s.name], s)) for s in plan.query.sources]
+    given = [(s.schema, in_order(read[s.name].where(fits(s)), s)) for s in plan.query.sources]
     ordered = (
         tagged_sources(given)
         .repartition(_tasks(spark), VEHICLE_COLUMN)
@@ -145,9 +144,9 @@ def _recorded(
 
 
 def _varied(
-    spark: SparkSession, plan: Plan, recording: Path, twins: Twins, vehicles: int, seed: int
+    spark: SparkSession, plan: Plan, recording: Location, twins: Twins, vehicles: int, seed: int
 ) -> DataFrame:
-    fleet = fleet_from(recording, plan.query.sources, vehicles, seed)
+    fleet = fleet_from(recording.path, plan.query.sources, vehicles, seed)
     if not fleet.recorded:
         raise FileError("there is nothing to run", place=Place(str(recording)))
     return _numbered(spark, plan, twins, fleet)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -22,10 +23,11 @@ from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, Schema
 from headway.model.user_operator import Row
-from headway.spark.lowering.any_rows import not_empty
 from headway.spark.lowering.engine_region import EXIT
 from headway.spark.lowering.frames import ARRIVED, LATE, StreamFrame, to_plain
+from headway.spark.lowering.given_sources import fits
 from headway.spark.lowering.side_rows import LISTED_TYPE, SIDE, SIDE_EXIT, Listing, unpacked
+from headway.spark.lowering.source_questions import SourceQuestions
 from headway.spark.session.python_workers import enter
 
 # ------------------------------------------------------------
@@ -48,20 +50,15 @@ def with_marks(data: DataFrame, source: Source, order: list[str]) -> DataFrame:
     return data.withColumn(LATE, late)
 
 
-def surely_on_time(sources: Mapping[str, tuple[DataFrame, Source]]) -> set[str]:
-    """The sources of which two columns alone tell that no tuple is late; looks at the data, at all
-    of them in one job.
+def maybe_late(source: Source) -> Column:
+    """Says of two columns alone whether a tuple could be late, or make others late.
 
     If nothing is sensed after it arrived, the newest timestamp seen so far is never ahead of the
-    clock; a tuple no older on arrival than the lateness is then on time. That spares most
-    recordings the sorting that marks need.
+    clock; a tuple no older on arrival than the lateness is then on time. Where that holds for all
+    tuples of a source, as in most recordings, they need not be sorted to be marked.
     """
     age = F.col(ARRIVED) - F.unix_micros(TIMESTAMP_COLUMN)
-    doubtful = {
-        name: data.where(~age.between(F.lit(0), F.lit(source.lateness // MICROSECOND)))
-        for name, (data, source) in sources.items()
-    }
-    return sources.keys() - not_empty(doubtful)
+    return ~age.between(F.lit(0), F.lit(source.lateness // MICROSECOND))
 
 
 # ------------------------------------------------------------
@@ -73,6 +70,7 @@ def surely_on_time(sources: Mapping[str, tuple[DataFrame, Source]]) -> set[str]:
 
 
 _ROW = "#row"
+_MISFIT = "misfit"
 Explain = Callable[[Row], Dropped]
 """why a tuple left its way"""
 
@@ -81,15 +79,19 @@ class Drops:
     """Collects the side outputs of a plan while it is lowered. ``keep`` makes a DataFrame that is
     used twice be computed once."""
 
-    def __init__(self, plan: Plan, keep: Callable[[DataFrame], DataFrame]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        keep: Callable[[DataFrame], DataFrame],
+        questions: SourceQuestions,
+    ) -> None:
         self._plan = plan
         self._keep = keep
+        self._questions = questions
         self._found: list[DataFrame] = []
-        self._misfits: dict[str, tuple[Source, DataFrame]] = {}
-
-    def rejected(self, source: Source, misfits: DataFrame) -> None:
-        """Tuples of a source, in its columns, that do not fit its schema."""
-        self._misfits[source.name] = (source, misfits)
+        self._looked = False
+        for source in plan.query.sources:
+            questions.ask(source.name, _MISFIT, ~fits(source))
 
     def late(self, operator: str, port: str, frame: StreamFrame) -> None:
         """What goes into a port of a join or a window: late tuples stay outside."""
@@ -109,20 +111,19 @@ class Drops:
         mine = tagged.where(F.col(EXIT) == SIDE_EXIT)
         self._found.append(mine.select(VEHICLE_COLUMN, SIDE))
 
-    def table(self, empty: Callable[[], DataFrame]) -> DataFrame:
-        """All of them: kind, the columns of the vehicle engine's side files, vehicle. Looks first
-        which sources have misfits at all: nearly always none has, and Python is not needed."""
-        there = not_empty({name: misfits for name, (_, misfits) in self._misfits.items()})
-        for name in sorted(there):
-            source, misfits = self._misfits.pop(name)
-            self._add(misfits, source.schema, DropKind.REJECTED, name)
-        self._misfits.clear()
+    def table(self) -> DataFrame | None:
+        """All of them: kind, the columns of the vehicle engine's side files, vehicle; None where it
+        is known that there are none. Looks first which sources have misfits at all: nearly always
+        none has, and Python is not needed."""
+        if not self._looked:
+            self._looked = True
+            for source in self._plan.query.sources:
+                if self._questions.any(source.name, _MISFIT):
+                    misfits = self._questions.data[source.name].where(~fits(source))
+                    self._add(misfits, source.schema, DropKind.REJECTED, source.name)
         if not self._found:
-            return unpacked(empty())
-        united = self._found[0]
-        for data in self._found[1:]:
-            united = united.union(data)
-        return unpacked(united)
+            return None
+        return unpacked(reduce(lambda one, other: one.union(other), self._found))
 
     def _add(
         self, data: DataFrame, schema: Schema, kind: DropKind, name: str, port: str | None = None

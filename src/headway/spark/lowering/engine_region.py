@@ -60,8 +60,8 @@ def struct_name(place: int) -> str:
 
 
 def tagged_sources(sources: Sequence[tuple[Schema, DataFrame]]) -> DataFrame:
-    """The tuples of all sources (as :func:`as_source` gives them): vehicle, ``#source`` (its
-    place), ``#at``, ``#position`` and ``#row0``, ``#row1``, … of which one is there."""
+    """The tuples of all sources (as ``given_sources.in_order`` gives them): vehicle, ``#source``
+    (its place), ``#at``, ``#position`` and ``#row0``, ``#row1``, … of which one is there."""
     parts = []
     for place, (schema, data) in enumerate(sources):
         rows = [

@@ -135,9 +135,20 @@ def _cast(field: Field, kind: SparkType) -> Column:
     column = F.col(f"`{field.name}`")
     if field.type is DataType.TIMESTAMP and isinstance(kind, LongType):
         column = F.timestamp_micros(column)
+    elif field.type is DataType.TIMESTAMP and isinstance(kind, TimestampNTZType):
+        column = _as_utc(column)
     elif kind != SPARK[field.type]:
         column = column.cast(SPARK[field.type])
     return column.alias(field.name)
+
+
+def _as_utc(clock: Column) -> Column:
+    """A time without a zone is UTC's; a cast would take the session's zone."""
+    days = F.unix_date(clock.cast("date")).cast("bigint")
+    minutes = (days * 24 + F.hour(clock)) * 60 + F.minute(clock)
+    # Seconds with six digits behind the point, exactly.
+    micros = (F.extract(F.lit("SECOND"), clock) * 1_000_000).cast("bigint")
+    return F.timestamp_micros(minutes * 60_000_000 + micros)
 
 
 def _problem(field: Field, kind: SparkType | None, there: list[str], where: str) -> Problem:

@@ -18,23 +18,18 @@ from headway.spark.lowering.frames import ARRIVED, POSITION, POSITION_COLUMN, SP
 
 
 def as_source(data: DataFrame, source: Source) -> DataFrame:
+    """:func:`in_order` without tuples that do not fit the schema (no timestamp, a string too long):
+    they are left out, as the vehicle engine rejects them."""
+    return in_order(data, source).where(fits(source))
+
+
+def in_order(data: DataFrame, source: Source) -> DataFrame:
     """vehicle, timestamp, the fields, ``#at`` (arrival, microseconds) and ``#position``.
 
     Without ``arrived_at`` a tuple arrives when it is sensed; without ``vehicle`` all belong to one,
-    called ''. Tuples that do not fit the schema (no timestamp, a string too long) are left out, as
-    the vehicle engine rejects them. DataError if a column is missing or of another type.
+    called ''. DataError if a column is missing or of another type.
     """
     check_columns(data, source)
-    return _ordered(data.where(_fits(source)), source)
-
-
-def misfits(data: DataFrame, source: Source) -> DataFrame:
-    """What :func:`as_source` leaves out, in the same columns."""
-    check_columns(data, source)
-    return _ordered(data.where(~_fits(source)), source)
-
-
-def _ordered(data: DataFrame, source: Source) -> DataFrame:
     there = set(data.columns)
     arrived: Column = F.col(TIMESTAMP_COLUMN)
     if ARRIVAL_COLUMN in there:
@@ -81,10 +76,11 @@ def check_columns(data: DataFrame, source: Source) -> None:
         raise DataError(problems)
 
 
-def _fits(source: Source) -> Column:
-    fits = F.col(TIMESTAMP_COLUMN).isNotNull()
+def fits(source: Source) -> Column:
+    """Whether a tuple fits the schema of its source."""
+    fit = F.col(TIMESTAMP_COLUMN).isNotNull()
     for field in source.schema.fields:
         if field.length is not None:
             long = F.octet_length(field.name) > F.lit(field.length)
-            fits &= ~F.coalesce(long, F.lit(False))
-    return fits
+            fit &= ~F.coalesce(long, F.lit(False))
+    return fit

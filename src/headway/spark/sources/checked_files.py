@@ -14,7 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,9 +44,9 @@ from headway.sources.parquet_file import ARROW_TYPES, NOT_PARQUET, read_parquet
 from headway.sources.recordings import read_file
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 from headway.spark.session.python_workers import enter
-from headway.spark.side_files import write_part
+from headway.spark.side_files import parquet_bytes
 from headway.spark.storage.locations import Location
-from headway.spark.storage.task_files import TaskFiles
+from headway.spark.storage.small_files import SmallFiles
 
 # ---------------------------------------------------------------- quarantine
 # Each bad file has one JSON file in the folder, written by whichever task or process meets it
@@ -78,7 +78,7 @@ class Quarantine:
         self, folder: Path | Location, spark: SparkSession | None = None, mark: str = ""
     ) -> None:
         """A session is needed for URIs only; ``mark`` stands in the names of its files."""
-        self.files = TaskFiles(Location.of(folder), spark, mark)
+        self.files = SmallFiles(Location.of(folder), spark, mark)
 
     def add(self, entry: QuarantineEntry) -> None:
         stamped = QuarantineEntry(**{**asdict(entry), "at": entry.at or round(time.time(), 3)})
@@ -104,7 +104,8 @@ class Quarantine:
 
 def _name(source: str, name: str, suffix: str) -> str:
     """Of the file about an input."""
-    return f"{source}-{hashlib.sha256(f'{source}\n{name}'.encode()).hexdigest()[:12]}{suffix}"
+    digest = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:12]
+    return f"{source}-{digest}{suffix}"
 
 
 def entry_of(source: str, name: str, error: InputError) -> QuarantineEntry:
@@ -134,12 +135,13 @@ def notes(entries: Iterable[QuarantineEntry], most: int = 20) -> tuple[str, ...]
 # folder, named after it; read again, by another query or after a restart, it gives the same one.
 
 
-@dataclass(frozen=True)
 class Rejected:
     """A folder that the tasks write into; it may be copied to them."""
 
-    folder: Path
-    _counted: dict[str, int] = field(default_factory=dict, compare=False)
+    def __init__(self, folder: Path | Location, spark: SparkSession | None = None) -> None:
+        """A session is needed for URIs only."""
+        self.files = SmallFiles(Location.of(folder), spark)
+        self._counted: dict[str, int] = {}
 
     def sorted_out(self, source: Source, name: str, tables: Iterator[Any]) -> Iterator[Any]:
         """The tuples of the file called ``name`` that fit; the others are written when all have
@@ -167,22 +169,25 @@ class Rejected:
         if rows:
             owner = pa.array([name or "" for name in owners], pa.string())
             listed = side_rows_table(rows).append_column(VEHICLE_COLUMN, owner)
-            write_part(listed, self.folder, self._name(source.name, name))
+            self.files.put(_name(source.name, name, PARQUET), parquet_bytes(listed))
 
     def counts(self) -> dict[str, int]:
         """How many tuples are listed by now, by source."""
         found: dict[str, int] = {}
-        for path in self.folder.glob("*.parquet") if self.folder.is_dir() else ():
-            if path.name not in self._counted:
-                self._counted[path.name] = pq.ParquetFile(path).metadata.num_rows
-            source = path.name.rpartition("-")[0]
-            if not self._counted[path.name]:
+        for name in self.files.names():
+            if not name.endswith(PARQUET):
                 continue
-            found[source] = found.get(source, 0) + self._counted[path.name]
+            if name not in self._counted:
+                self._counted[name] = self._rows(name)
+            source = name.rpartition("-")[0]
+            if self._counted[name]:
+                found[source] = found.get(source, 0) + self._counted[name]
         return found
 
-    def _name(self, source: str, name: str) -> str:
-        return f"{source}-{hashlib.sha256(name.encode()).hexdigest()[:12]}.parquet"
+    def _rows(self, name: str) -> int:
+        at = self.files.folder / name
+        given = at.path if at.is_local else pa.BufferReader(self.files.read(name))
+        return int(pq.read_metadata(given).num_rows)
 
 
 def misfits(table: Any, schema: Schema) -> Any:

@@ -62,9 +62,8 @@ class FileIntake:
             for one in files
         }
         self._direct = len(files) == 1 and files[0].suffix == PARQUET
-        streams = [
-            self._stream(one, count) for one, count in zip(files, self._listed(), strict=True)
-        ]
+        counted = zip(files, self._listed(), strict=True)
+        streams = [self._stream(one, most) for one, most in counted]
         self.stream: DataFrame = reduce(DataFrame.union, streams)
 
     def close(self) -> None:
@@ -199,10 +198,11 @@ def scanned(batch: DataFrame) -> list[tuple[str, int, int]]:
     """The files that a micro-batch would read: path, bytes, modified (ms). Nothing is read."""
     found: dict[str, tuple[str, int, int]] = {}
     leaves = batch._jdf.queryExecution().analyzed().collectLeaves()
-    waiting: list[Any] = [leaves.apply(place).rdd() for place in range(leaves.size())]
+    nodes = [leaves.apply(place) for place in range(leaves.size())]
+    waiting: list[Any] = [node.rdd() for node in nodes if _is_a(node, "LogicalRDD")]
     while waiting:
         data = waiting.pop()
-        if data.getClass().getSimpleName() == "FileScanRDD":
+        if _is_a(data, "FileScanRDD"):
             parts = data.filePartitions()
             for place in range(parts.size()):
                 for file in parts.apply(place).files():
@@ -213,6 +213,10 @@ def scanned(batch: DataFrame) -> list[tuple[str, int, int]]:
         before = data.dependencies()
         waiting += [before.apply(place).rdd() for place in range(before.size())]
     return list(found.values())
+
+
+def _is_a(java: Any, name: str) -> bool:
+    return str(java.getClass().getSimpleName()) == name
 
 
 # ---------------------------------------------------------------- which files next, and how many

@@ -17,18 +17,25 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headway.errors import FileError
 from headway.spark.lowering.engine_region import struct_name
 from headway.spark.lowering.frames import SOURCE
+from headway.spark.session.spark_failures import explained
 from headway.spark.session.urgency import slots_of
+
+if TYPE_CHECKING:
+    from headway.model.query import Query, Source
+    from headway.spark.sources.checked_files import Quarantine, Rejected
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """``sources`` have the columns that :func:`~headway.spark.lowering.given_sources.as_source`
+    """``sources`` have the columns that :func:`~headway.spark.lowering.given_sources.in_order`
     takes. ``mark`` says how much of the batch is done when this is; ``last``: all of it.
     ``without_damaged`` reads its files to the end and gives it without those that cannot be read
     so, which are quarantined; None if all can."""
@@ -74,11 +81,33 @@ def each_piece(
             try:
                 compute(piece)
                 break
-            except PySparkException:
-                rest = piece.without_damaged()
+            except (PySparkException, Py4JError) as error:
+                of_a_file = isinstance(explained(error), FileError)
+                rest = piece.without_damaged() if of_a_file else None
                 if rest is None:
                     raise
                 piece = rest
+
+
+class StreamInputs(Protocol):
+    """Where a run's sources come from."""
+
+    @property
+    def identity(self) -> str:
+        """What a checkpoint belongs to besides the query."""
+
+    def check(self, query: Query, *, streaming: bool, spark: SparkSession | None = None) -> None:
+        """InputError for what cannot be read."""
+
+    def intake(
+        self,
+        spark: SparkSession,
+        sources: Iterable[Source],
+        quarantine: Quarantine,
+        rejected: Rejected,
+        limits: Limits | None = None,
+    ) -> Intake:
+        """What there is and what will come, for one streaming query."""
 
 
 class Intake(Protocol):

@@ -208,14 +208,15 @@ class _Ending(io.RawIOBase):
     def tell(self) -> int:
         return self._at
 
-    def read(self, size: int = -1) -> bytes:
+    def readinto(self, into: Any) -> int:
         missing = self._size - len(self._end)
         if self._at < missing:
             raise OSError(f"only the last {len(self._end)} bytes are there")
         start = self._at - missing
-        found = self._end[start:] if size < 0 else self._end[start : start + size]
+        found = self._end[start : start + len(into)]
+        into[: len(found)] = found
         self._at += len(found)
-        return found
+        return len(found)
 
 
 def ending(size: int, end: bytes) -> BinaryIO:

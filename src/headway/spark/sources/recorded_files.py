@@ -21,10 +21,14 @@ from headway.model.query import Query, Source
 from headway.spark.session.spark_session import refusal_of
 from headway.spark.session.urgency import slots_of
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Rejected, text_schema
-from headway.spark.sources.file_checks import FileChecks, GivenFile, read_checked
+from headway.spark.sources.file_checks import CheckedFile, FileChecks, GivenFile, read_checked
 from headway.spark.sources.file_intake import FileIntake
 from headway.spark.sources.intake import Intake, Limits, StreamedTuples
-from headway.spark.sources.kafka_source import read_kafka
+from headway.spark.sources.kafka_source import (
+    MESSAGES_PER_TASK,
+    messages_at_a_time,
+    read_kafka,
+)
 from headway.spark.sources.source_files import PARQUET, Files, find_files
 from headway.spark.storage.locations import Location
 
@@ -50,20 +54,26 @@ def read_batch(
 def _batch(
     spark: SparkSession, files: Files, quarantine: Quarantine | None, without: Collection[str]
 ) -> DataFrame:
+    checked = CheckedFiles(files.source, quarantine if files.several else None, remember=False)
+    found = _looked_at(spark, files, checked, without)
+    parts = read_checked(spark, checked, found, slots_of(spark) * TASKS_PER_SLOT)
+    if not parts:
+        return spark.createDataFrame([], text_schema(files.source.schema))
+    return reduce(DataFrame.union, parts)
+
+
+def _looked_at(
+    spark: SparkSession, files: Files, checked: CheckedFiles, without: Collection[str] = ()
+) -> list[CheckedFile]:
+    """The files that are there and sound."""
     name = files.source.name
     given = [
         GivenFile(name, location, entry.size, entry.modified)
         for entry in files.entries(spark)
         if (location := files.folder / entry.name).text not in without
     ]
-    checked = CheckedFiles(files.source, quarantine if files.several else None, remember=False)
-    slots = slots_of(spark)
-    checks = FileChecks(spark, {name: checked}, lambda: slots, values=False)
-    found = [one for one in checks.each({name: given})[name] if one.sound]
-    parts = read_checked(spark, checked, found, slots * TASKS_PER_SLOT)
-    if not parts:
-        return spark.createDataFrame([], text_schema(files.source.schema))
-    return reduce(DataFrame.union, parts)
+    checks = FileChecks(spark, {name: checked}, lambda: slots_of(spark), values=False)
+    return [one for one in checks.each({name: given})[name] if one.sound]
 
 
 # ---------------------------------------------------------------- a run's inputs
@@ -137,7 +147,7 @@ class Inputs:
         """All there is now; ``without`` these files."""
         if self.folder is not None:
             return read_batch(spark, self.folder, sources, quarantine=quarantine, without=without)
-        return self._kafka(spark, sources, quarantine, streaming=False)
+        return self._kafka(spark, sources, quarantine)
 
     def intake(
         self,
@@ -150,7 +160,10 @@ class Inputs:
         """What there is and what will come, for one streaming query."""
         limits = limits or Limits()
         if self.folder is None:
-            given = self._kafka(spark, sources, quarantine, streaming=True)
+            listed = list(sources)
+            slots = limits.slots_of(spark)
+            most = messages_at_a_time(listed, slots, limits.max_rate)
+            given = self._kafka(spark, listed, quarantine, most)
             return StreamedTuples(given, limits.max_rate)
         files = [find_files(self.folder, source, streaming=True, spark=spark) for source in sources]
         return FileIntake(spark, files, quarantine, rejected, limits)
@@ -160,9 +173,11 @@ class Inputs:
         spark: SparkSession,
         sources: Iterable[Source],
         quarantine: Quarantine | None,
-        *,
-        streaming: bool,
+        most: Mapping[str, int] | None = None,
     ) -> dict[str, DataFrame]:
+        """A stream of at most so many messages at a time, by source; without them a batch."""
+        shared = {"maxRecordsPerPartition": str(MESSAGES_PER_TASK)}
+        limits = {name: {"maxOffsetsPerTrigger": str(one)} for name, one in (most or {}).items()}
         return {
             source.name: read_kafka(
                 spark,
@@ -170,11 +185,24 @@ class Inputs:
                 self.servers,
                 self.topics.get(source.name, source.name),
                 quarantine=quarantine,
-                streaming=streaming,
-                **self.options,
+                streaming=most is not None,
+                **{**shared, **limits.get(source.name, {}), **self.options},
             )
             for source in sources
         }
+
+    def rows_in(self, spark: SparkSession, sources: Iterable[Source]) -> int | None:
+        """What Parquet files say they hold; others would have to be read for it."""
+        if self.folder is None:
+            return None
+        rows = 0
+        for source in sources:
+            files = find_files(self.folder, source, spark=spark)
+            if files.suffix != PARQUET:
+                return None
+            found = _looked_at(spark, files, CheckedFiles(source, None, remember=False))
+            rows += sum(one.footer.rows for one in found if one.footer is not None)
+        return rows
 
     def read_by_python(self, source: Source, spark: SparkSession | None = None) -> bool:
         """Whether reading it again costs as much as the rest of a query."""

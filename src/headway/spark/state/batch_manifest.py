@@ -89,6 +89,14 @@ class BatchRecord:
     def partitions(self) -> int:
         return len(self.states)
 
+    @property
+    def loaded(self) -> dict[str, int]:
+        """What all states hold."""
+        return {
+            "vehicles": sum(one.vehicles for one in self.loads),
+            "held": sum(one.held for one in self.loads),
+        }
+
     def to_text(self) -> str:
         body = {
             "step": self.step,

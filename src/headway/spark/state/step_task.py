@@ -34,6 +34,9 @@ from headway.spark.state.partition_files import (
     next_segment,
     read_segments,
 )
+from headway.spark.state.state_migration import migrated
+from headway.spark.state.state_sections import fingerprint_of, form_of
+from headway.spark.state.vehicle_states import fingerprint_of_state
 from headway.spark.state.vehicle_steps import (
     KIND,
     StepInput,
@@ -197,12 +200,45 @@ class VehicleProgram:
     hold: int | None
     forget: int | None
     most_held: int | None
+    upload_gap: int | None = None
     program: Any = None
     """a broadcast variable of Spark"""
+    earlier: tuple[str, ...] = ()
+    """plans that states in the checkpoint may be of"""
+
+    @property
+    def library(self) -> bytes | None:
+        found: bytes | None = None if self.program is None else self.program.value
+        return found
+
+    def taken_up(self, states: list[bytes], fingerprint: str) -> tuple[list[bytes], bool]:
+        """States as this program's, which has the fingerprint, and whether some were of a plan
+        before it. DataError for one that is of none of them."""
+        found = [
+            one if fingerprint_of_state(one) == fingerprint else self._migrated(one)
+            for one in states
+        ]
+        return found, any(new is not old for new, old in zip(found, states, strict=True))
+
+    def _migrated(self, state: bytes) -> bytes:
+        whose = fingerprint_of_state(state)
+        for text in self.earlier:
+            before = plan_from_json(text)
+            if fingerprint_of(before, form_of(whose)) == whose:
+                return migrated(before, plan_from_json(self.text), state, self.library)
+        return state  # whoever reads it says whose it is not
 
     def steps(self) -> VehicleSteps:
-        program = None if self.program is None else self.program.value
-        return _steps(self.text, self.listed, self.hold, self.forget, self.most_held, program)
+        program = self.library
+        return _steps(
+            self.text,
+            self.listed,
+            self.hold,
+            self.forget,
+            self.most_held,
+            self.upload_gap,
+            program,
+        )
 
 
 @lru_cache(maxsize=8)
@@ -212,6 +248,7 @@ def _steps(
     hold: int | None,
     forget: int | None,
     most_held: int | None,
+    upload_gap: int | None,
     program: bytes | None,
 ) -> VehicleSteps:
     """Built once in a worker."""
@@ -221,6 +258,7 @@ def _steps(
         hold=hold,
         forget=forget,
         most_held=most_held,
+        upload_gap=upload_gap,
         program=program,
     )
 
@@ -242,8 +280,8 @@ class VehicleRows:
         tables, blobs = self._gathered(batches)
         segments = self.before.of(part)
         moved = self.before.moved
-        idle = not tables and self.clock is None and not moved and not self.ends
-        if idle or not (tables or segments):
+        waits = tables or self.clock is not None or self.program.forget is not None
+        if not (waits or moved or self.ends) or not (tables or segments):
             yield NewState(part, None, False, "", {}, 0)
             return
         if self.folder is not None:
@@ -251,10 +289,12 @@ class VehicleRows:
         else:
             data = [blobs[segment.name] for segment in segments]
         steps = self.program.steps()
+        stale = False
         newest = max(
             (pc.max(table.column(ARRIVED)).as_py() for table in tables.values()), default=0
         )
         try:
+            data, stale = self.program.taken_up(data, steps.fingerprint)
             output = self._step(steps, tables, data, part, newest)
         except DataError as error:
             raise blamed(error, self.folder or "the checkpoint", segments, data) from None
@@ -263,7 +303,7 @@ class VehicleRows:
                 yield OutputRows(name, rows)
         if output.side.num_rows:
             yield DroppedRows(output.side)
-        written = None if self.ends else next_segment(output, segments, moved=moved)
+        written = None if self.ends else next_segment(output, segments, moved=moved or stale)
         yield NewState(
             part,
             None if written is None else written[0],

@@ -41,8 +41,8 @@ from headway.spark.state.arrival_order import (
     places_in_group,
     ready,
 )
+from headway.spark.state.delayed_uploads import uploads_apart, vehicles_of
 from headway.spark.state.native_loop import vehicle_loop
-from headway.spark.state.step_programs import step_program
 from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
 from headway.spark.state.vehicle_loops import Given, SideTuple, VehicleLoop
 from headway.spark.state.vehicle_states import (
@@ -138,12 +138,6 @@ class VehicleSteps(Protocol):
 # ---------------------------------------------------------------- the steps
 
 
-def program_for(plan: Plan) -> bytes | None:
-    """The compiled program of a plan, to be handed to :func:`vehicle_steps` in every task; None
-    where Python runs it (:func:`headway.spark.state.step_programs.step_program` says why)."""
-    return step_program(plan).library
-
-
 def vehicle_steps(
     plan: Plan,
     *,
@@ -151,13 +145,23 @@ def vehicle_steps(
     hold: int | None = None,
     forget: int | None = None,
     most_held: int | None = None,
+    upload_gap: int | None = None,
     program: bytes | None = None,
 ) -> VehicleSteps:
     """Of a plan. ``listed``: the sources and operators whose lost tuples are told (None: all);
-    ``hold`` and ``forget`` in nanoseconds; ``program`` as :func:`program_for` gave it."""
+    ``hold``, ``forget`` and ``upload_gap`` (:mod:`headway.spark.state.delayed_uploads`) in
+    nanoseconds; ``program`` is the library that
+    :func:`headway.spark.state.step_programs.step_program` made."""
     plan = on_one_node(plan)
-    loop = vehicle_loop(plan, program, listed)
-    return FleetSteps(plan, loop, listed=listed, hold=hold, forget=forget, most_held=most_held)
+    return FleetSteps(
+        plan,
+        vehicle_loop(plan, program, listed),
+        listed=listed,
+        hold=hold,
+        forget=forget,
+        most_held=most_held,
+        upload_gap=upload_gap,
+    )
 
 
 class FleetSteps:
@@ -172,7 +176,9 @@ class FleetSteps:
         hold: int | None = None,
         forget: int | None = None,
         most_held: int | None = None,
+        upload_gap: int | None = None,
     ) -> None:
+        self._upload_gap = None if upload_gap is None else upload_gap // MICROSECOND
         self._loop, self._listed, self._most_held = loop, listed, most_held
         self._hold = None if hold is None else max(1, hold // MICROSECOND)
         self._forget = None if forget is None else max(1, forget // MICROSECOND)
@@ -187,6 +193,9 @@ class FleetSteps:
 
     def step(self, given: StepInput) -> StepOutput:
         states = self._before(given)
+        if self._upload_gap is not None:
+            apart = uploads_apart(given.tables, states.vehicles, states.seen, self._upload_gap)
+            given = replace(given, tables=apart)
         states, tables, touched = self._with_new(states, given)
         arrived = sum(table.num_rows for table in tables)
         fresh = arrivals_of(tables)
@@ -260,7 +269,7 @@ class FleetSteps:
         segments = [state] if isinstance(state, bytes) else state
         states = merged_states(segments, self.fingerprint)
         if given.keep is not None:
-            states = states.only(given.keep(vehicle_hashes(states.vehicles)))
+            states = states.only(given.keep(vehicle_hashes(vehicles_of(states.vehicles))))
         return states
 
     def _nobody(self) -> VehicleStates:
@@ -431,7 +440,7 @@ class FleetSteps:
     ) -> dict[str, Any]:
         return {
             name: one.rows.add_column(
-                0, VEHICLE_COLUMN, vehicles.take(pa.array(places[one.owners]))
+                0, VEHICLE_COLUMN, vehicles_of(vehicles.take(pa.array(places[one.owners])))
             )
             for name, one in zip(self._outputs, outputs, strict=True)
         }
@@ -442,7 +451,7 @@ class FleetSteps:
         side = sorted(side, key=lambda one: one.owner)
         columns = list(zip(*((one.kind, *one.row) for one in side), strict=True))
         arrays = [pa.array(values, kind) for values, kind in zip(columns, SIDE_TABLE.types)]  # noqa: B905 - the vehicle comes last
-        names = vehicles.take(pa.array([one.owner for one in side]))
+        names = vehicles_of(vehicles.take(pa.array([one.owner for one in side])))
         return pa.Table.from_arrays([*arrays, names], schema=SIDE_TABLE)
 
 

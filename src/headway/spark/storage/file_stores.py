@@ -13,8 +13,9 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from headway.engine.run_folder import unwritable
 from headway.errors import FileError, Place
@@ -23,9 +24,17 @@ from headway.spark.storage.locations import Location
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Publishing = Literal["rename", "manifest"]
-"""How what is complete gets visible: by its name, or by a file that lists it"""
 PART = ".part"
+PUBLISH = "spark.headway.publish."
+"""with a scheme behind it: a setting of Spark that says how it publishes, where that does not
+follow from the scheme"""
+
+
+class Publishing(StrEnum):
+    """How what is complete gets visible: by its name, or by a file that lists it."""
+
+    RENAME = "rename"
+    MANIFEST = "manifest"
 
 
 class NotThere(FileError):
@@ -94,7 +103,7 @@ def file_store(
     """The store that holds ``at``; ``publish`` says what else would follow from the scheme.
     FileError for a scheme that has no class here, and for URIs without Spark's Java."""
     if at.is_local:
-        return LocalStore(renames_whole=publish != "manifest")
+        return LocalStore(renames_whole=publish is not Publishing.MANIFEST)
     from headway.spark.storage.hadoop_store import hadoop_store
 
     return hadoop_store(at, spark, publish)
@@ -112,6 +121,14 @@ def is_part_of(name: str, *names: str) -> bool:
 
 
 _PART_NAME = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}{re.escape(PART)}", re.DOTALL)
+
+
+def remove_parts(folder: Location, store: FileStore, *names: str) -> None:
+    """What processes that were killed while they wrote these files have left. Nobody may be writing
+    them."""
+    for entry in store.entries(folder):
+        if is_part_of(entry.name, *names):
+            store.remove(folder / entry.name)
 
 
 def marked(name: str, mark: str) -> str:

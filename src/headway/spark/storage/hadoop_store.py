@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 from headway.errors import FileError, InputError, Place
 from headway.spark.storage.file_stores import (
+    PUBLISH,
     AlreadyThere,
     Entry,
     NotThere,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 RENAMING = frozenset({LOCAL, "hdfs", "viewfs", "abfs", "abfss"})
 """Schemes whose renames are one step, of folders too"""
-PUBLISH = "spark.headway.publish."
-"""with a scheme behind it: a setting that says ``rename`` or ``manifest`` for other classes"""
 _PACKAGES = {
     "s3a": "org.apache.hadoop:hadoop-aws:{hadoop}",
     "abfs": "org.apache.hadoop:hadoop-azure:{hadoop}",
@@ -63,7 +62,7 @@ def hadoop_store(
         path = java.org.apache.hadoop.fs.Path(at.hadoop_path)
         files = java.org.apache.hadoop.fs.FileSystem.get(path.toUri(), settings)
     chosen = publish or _publishing(at, session, java, files)
-    return HadoopStore(java, files, settings, chosen == "rename")
+    return HadoopStore(java, files, settings, chosen is Publishing.RENAME)
 
 
 def _is_classic(session: Any) -> bool:
@@ -72,19 +71,18 @@ def _is_classic(session: Any) -> bool:
 
 
 def _publishing(at: Location, session: Any, java: Any, files: Any) -> Publishing:
-    scheme = at.scheme
-    if scheme == "viewfs":  # a mount table may lead anywhere
-        scheme = _mounted(at, java, files)
-    key = f"{PUBLISH}{scheme}"
+    key = f"{PUBLISH}{at.scheme}"
     said = session.conf.get(key, None) or session.sparkContext.getConf().get(key)
     if said is None:
-        return "rename" if scheme in RENAMING else "manifest"
-    for known in get_args(Publishing):
-        if said == known:
-            return known  # type: ignore[no-any-return]
-    raise InputError(
-        "no way of publishing", at=f"--conf {key}", got=said, want="write rename or manifest"
-    )
+        # A mount table may lead anywhere.
+        scheme = _mounted(at, java, files) if at.scheme == "viewfs" else at.scheme
+        return Publishing.RENAME if scheme in RENAMING else Publishing.MANIFEST
+    try:
+        return Publishing(said)
+    except ValueError:
+        raise InputError(
+            "no way of publishing", at=f"--conf {key}", got=said, want="write rename or manifest"
+        ) from None
 
 
 def _mounted(at: Location, java: Any, files: Any) -> str:

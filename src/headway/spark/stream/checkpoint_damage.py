@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 
 from headway.errors import FileError, Place
+from headway.spark.state.batch_manifest import STATES, BatchRecord, BatchRecords
 from headway.spark.storage.file_stores import FileStore
 from headway.spark.storage.locations import Location
 
@@ -29,17 +30,54 @@ def refuse_damage(
 ) -> None:
     """FileError that names what is wrong and what can be done."""
     for name in query_folders(store, checkpoint):
-        folder = checkpoint / name
-        if name != "_states":
-            _check_numbers(store, folder)
-            _check_contents(store, folder)
+        if name == STATES:
+            continue
+        _check_numbers(store, checkpoint / name)
+        _check_contents(store, checkpoint / name)
+    for group in store.entries(checkpoint / STATES):
+        folder = checkpoint / STATES / group.name
+        last = BatchRecords(folder, store).newest()
+        if last is not None:
+            _check_states(store, folder, last)
+            _check_results(results, output, last)
+
+
+def _check_states(store: FileStore, folder: Location, record: BatchRecord) -> None:
+    """The segments that the next micro-batch goes on from. Where tasks do not reach the file
+    system they are inside files of Spark."""
+    if not folder.is_local:
+        return
+    there = {entry.name: entry.size for entry in store.entries(folder)}
+    for segment in (one for part in record.states for one in part):
+        size = there.get(segment.name)
+        if size != segment.size:
+            raise FileError(
+                "a state in the checkpoint is " + ("gone" if size is None else "damaged"),
+                place=Place((folder / segment.name).text),
+                got="" if size is None else f"{size} bytes instead of {segment.size}",
+                want=_COPY,
+            )
+
+
+def _check_results(results: FileStore, output: Location, record: BatchRecord) -> None:
+    """What the last micro-batch wrote. One that is gone under both of its names is found when it
+    is published again; one of another size was cut short, or changed by somebody."""
+    for one in record.files:
+        there = results.status(output / one.final)
+        if there is not None and not there.is_folder and there.size != one.size:
+            raise FileError(
+                "a file of the results is damaged",
+                place=Place((output / one.final).text),
+                got=f"{there.size} bytes instead of {one.size}",
+                want=_COPY,
+            )
 
 
 def query_folders(store: FileStore, checkpoint: Location) -> list[str]:
     """The logs of streaming queries, which Spark begins with these, and the states."""
     found = []
     for entry in store.entries(checkpoint):
-        if entry.name == "_states":
+        if entry.name == STATES:
             found.append(entry.name)
         elif entry.is_folder:
             inside = {one.name for one in store.entries(checkpoint / entry.name)}
@@ -53,7 +91,7 @@ def batches_done(store: FileStore, checkpoint: Location) -> dict[str, int]:
     done = {
         name: max(_numbers(store, checkpoint / name / "commits"), default=-1)
         for name in query_folders(store, checkpoint)
-        if name != "_states"
+        if name != STATES
     }
     return {name: number for name, number in done.items() if number >= 0}
 

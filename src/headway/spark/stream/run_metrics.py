@@ -76,37 +76,45 @@ class BatchMetrics:
 
 
 OnMetrics = Callable[[BatchMetrics], None]
+Done = tuple[int, int]
+"""the last micro-batch, and the last step: one may take several, and the end of the input is one"""
 
 
 class QueryMetrics:
-    """Of one streaming query of Spark: :meth:`look` tells once after each micro-batch."""
+    """Of one streaming query of Spark: :meth:`told` is asked once after each micro-batch."""
 
     def __init__(self, query: str, part: str, outputs: tuple[Output, ...], hard: bool) -> None:
         self._query, self._part, self._outputs, self._hard = query, part, outputs, hard
-        self._told = 0
+        self._told: Done | None = None
         self._before: dict[str, tuple[int, int]] = {}
 
-    def look(
+    def begin(self, done: Done, tallies: Mapping[str, Tally]) -> None:
+        """What earlier processes of the run have done is not new."""
+        self._told = done
+        self._before = {name: (one.tuples, one.misses) for name, one in tallies.items()}
+
+    def has_news(self, done: Done) -> bool:
+        """Whether something was done since the last time."""
+        return done != self._told
+
+    def told(
         self,
-        batches: int,
-        batch: int,
+        done: Done,
         tallies: Mapping[str, Tally],
         dropped: Mapping[tuple[str, str], int],
         counts: Mapping[str, int],
         progress: Mapping[str, Any],
-    ) -> BatchMetrics | None:
-        """What came since the last time; None if no micro-batch was done."""
-        if batches == self._told:
-            return None
-        self._told = batches
+    ) -> BatchMetrics:
+        """What there is to tell now."""
+        self._told = done
         at = now()
-        kinds = {kind.value: 0 for kind in DropKind}
+        kinds = {kind.value: 0 for kind in (DropKind.LATE, DropKind.SHED, DropKind.FAILED)}
         for (kind, _), count in dropped.items():
             kinds[kind] = kinds.get(kind, 0) + count
         return BatchMetrics(
             query=self._query,
             part=self._part,
-            batch=batch,
+            batch=done[0],
             at=at,
             outputs=tuple(
                 self._of(one, tallies.get(one.name, Tally()), at) for one in self._outputs

@@ -11,7 +11,8 @@ a window.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,11 +26,11 @@ from headway.model.query import Criticality, Output
 from headway.spark.accounting import now
 from headway.spark.batch.batch_sinks import OnRows, Sink
 from headway.spark.lowering.regions import ancestors, part_with
+from headway.spark.session.job_titles import titled
 from headway.spark.session.urgency import POOL, Gates, Share
 from headway.spark.side_files import side_name
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected
-from headway.spark.sources.intake import Limits
-from headway.spark.sources.recorded_files import Inputs
+from headway.spark.sources.intake import Intake, Limits, StreamInputs
 from headway.spark.spark_results import OutputProgress, SparkOutput, StreamPace
 from headway.spark.state.batch_manifest import BatchRecord
 from headway.spark.storage.locations import Location
@@ -95,7 +96,7 @@ class GroupQuery:
 
     plan: Plan
     group: Group
-    inputs: Inputs
+    inputs: StreamInputs
     output: Location
     checkpoint: Location
     run: str
@@ -109,9 +110,12 @@ class GroupQuery:
     limits: Limits
     on_rows: OnRows
     paces: list[StreamPace] = field(init=False)
+    earlier: tuple[Plan, ...] = ()
+    """plans that the checkpoint was run with before"""
     query: StreamingQuery | None = None
     batches: int = 0
     _work: MicroBatches | None = None
+    _intake: Intake | None = None
 
     def __post_init__(self) -> None:
         part = part_with(self.plan, self.group.names)
@@ -124,27 +128,40 @@ class GroupQuery:
             sides={kind.value: side_name(kind, self.plan) for kind in DropKind},
             listed=self.listed,
             bounds=self.bounds,
-            most=self.share.most,
+            share=self.share,
+            earlier=tuple(self._parts_before()),
         )
         self.paces = [StreamPace() for _ in part.query.outputs]
         self._clock = time.monotonic()
+
+    def _parts_before(self) -> Iterator[Plan]:
+        """What earlier plans computed in the query of this name."""
+        for plan in self.earlier:
+            for group in groups_of(plan):
+                if group.name == self.group.name:
+                    yield part_with(plan, group.names)
 
     def start(self, spark: SparkSession) -> None:
         session = self.share.session(spark)
         for key, value in PLAIN_JOBS.items():
             session.conf.set(key, value)
-        batches = MicroBatches(
-            session, self.work, way_of(session, self.work, self.sink, self.run, self.on_rows)
-        )
+        quarantine = Quarantine(self.output / FOLDER, session)
+        rejected = Rejected(self.output / side_name(DropKind.REJECTED, self.plan), session)
+        way = way_of(session, self.work, self.sink, self.run, self.on_rows)
+        batches = MicroBatches(session, self.work, way, (quarantine.files, rejected.files))
         batches.take_up()
         self._work = batches
         with self.share.workers(spark):
             self._intake = self.inputs.intake(
                 session,
                 self.work.plan.query.sources,
-                Quarantine(self.output.path / FOLDER),
-                Rejected(self.output.path / side_name(DropKind.REJECTED, self.plan)),
-                self.limits,
+                quarantine,
+                rejected,
+                replace(
+                    self.limits,
+                    slots=lambda: self.share.slots(session),
+                    spread=not batches.keeps_state,
+                ),
             )
         live = self.bounds.hold is not None and batches.keeps_state
         stream = with_heartbeat(self._intake.stream) if live else self._intake.stream
@@ -160,11 +177,26 @@ class GroupQuery:
         finally:
             spark.sparkContext.setLocalProperty(POOL, None)  # type: ignore[arg-type]
 
+    def stop(self) -> None:
+        """Waits until the micro-batch that runs is over."""
+        if self._intake is not None:
+            self._intake.close()
+        if self.query is not None and self.query.isActive:
+            self.query.stop()
+
     def _on_batch(self, batch: DataFrame, number: int) -> None:
         """A soft batch waits at the gate with the deadline of what came now."""
-        assert self._work is not None
-        with self.gate.passing(now() + self.group.deadline // MICROSECOND):
-            self._work.run(without_heartbeat(batch), number, self._intake)
+        work, intake = self._work, self._intake
+        assert work is not None
+        assert intake is not None
+        outputs = ", ".join(self.group.names)
+        title = f"headway {self.plan.query.name}: batch {number}, output {outputs}"
+        with (
+            self.gate.passing(now() + self.group.deadline // MICROSECOND),
+            titled(work.session, title),
+            self.share.workers(work.session),
+        ):
+            work.run(without_heartbeat(batch), number, intake)
         self.batches += 1
         for pace, tally in zip(self.paces, self.tallies.values(), strict=True):
             pace.note(time.monotonic() - self._clock, tally.tuples)
@@ -172,7 +204,10 @@ class GroupQuery:
     def finish(self) -> None:
         """The input has ended: what the state still holds comes out."""
         assert self._work is not None
-        self._work.finish()
+        outputs = ", ".join(self.group.names)
+        title = f"headway {self.plan.query.name}: end of the input, output {outputs}"
+        with titled(self._work.session, title):
+            self._work.finish()
 
     # ---------------------------------------------------------------- what was done
 

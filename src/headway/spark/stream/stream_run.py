@@ -18,22 +18,24 @@ from headway.engine.run_folder import SUMMARY
 from headway.errors import FileError
 from headway.model.graph import graph_of
 from headway.model.plan import Plan
-from headway.model.quantities import SECOND
+from headway.model.quantities import SECOND, format_duration
 from headway.model.query import Criticality
 from headway.spark.batch.batch_sinks import FILES, OnRows, Sink
+from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.regions import ancestors
 from headway.spark.session.restarts import Restarts
 from headway.spark.session.spark_failures import explained, translated
 from headway.spark.session.urgency import GATES, NoGate, refuse_below_floor, shares
 from headway.spark.side_files import in_order, side_name, write_empty_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, notes
-from headway.spark.sources.intake import Limits
+from headway.spark.sources.intake import Limits, StreamInputs
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
 from headway.spark.storage.locations import Location
 from headway.spark.stream.checkpoints import MARK, Checkpoint, open_run
 from headway.spark.stream.micro_batches import Bounds
 from headway.spark.stream.run_lock import Lock, claimed
+from headway.spark.stream.run_metrics import OnMetrics, QueryMetrics
 from headway.spark.stream.stream_query import GroupQuery, groups_of
 
 LOOK_S = 0.1
@@ -45,28 +47,34 @@ HOLD = SECOND
 class StreamRun:
     """``run`` returns when the input has ended (``available_now``), when ``stop`` is called from
     another thread, or on Ctrl-C, with what was done until then. ``on_outcome`` gets it too, and
-    every few seconds what was done so far. ``forget``: vehicles of which nothing comes for so long
-    (ns) lose their state; ``most_held``: tuples of a vehicle that wait for other sources;
-    ``partitions``: how many the vehicles are dealt out to, otherwise as many as there are slots.
-    ``adopt`` goes on with a query that has changed since the checkpoint, ``afresh`` throws its
-    results away. ``locks`` are those of output and checkpoint where the caller holds them, as one
-    does who looks before Spark starts."""
+    every few seconds what was done so far.
+
+    ``max_rate``: tuples a second that are taken in, of all sources together; ``forget``: vehicles
+    of which nothing comes for so long (ns) lose their state; ``most_held``: tuples of a vehicle
+    that wait for other sources; ``partitions``: how many the vehicles are dealt out to, otherwise
+    as many as there are slots. ``adopt`` goes on with a query that has changed
+    since the checkpoint, ``afresh`` throws its results away. ``locks`` are those of output and
+    checkpoint where the caller holds them, as one does who looks before Spark starts.
+    ``upload_gap``: what arrived so long (ns) before the newest of its vehicle is a delayed upload
+    of its own. ``on_metrics`` is called after each micro-batch."""
 
     def __init__(
         self,
         spark: SparkSession,
         plan: Plan,
-        inputs: Inputs | Path,
-        output: Path,
+        inputs: StreamInputs | Path,
+        output: Path | Location,
         *,
-        checkpoint: Path,
+        checkpoint: Path | Location,
         sink: Sink | None = None,
         policy: str = "edf",
         available_now: bool = False,
         files_per_batch: int | None = None,
+        max_rate: float | None = None,
         forget: int | None = None,
         most_held: int | None = None,
         partitions: int | None = None,
+        upload_gap: int | None = None,
         late_ok: bool = False,
         afresh: bool = False,
         adopt: bool = False,
@@ -74,38 +82,41 @@ class StreamRun:
         on_look: Callable[[], None] = lambda: None,
         on_rows: OnRows = lambda name, rows: None,
         on_outcome: Callable[[SparkRun], object] = lambda run: None,
+        on_metrics: OnMetrics | None = None,
     ) -> None:
+        refuse_unsupported(plan, Mode.STREAM)
         if not late_ok:
             refuse_below_floor(plan)
-        self._inputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
+        self._inputs: StreamInputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
         self._sink = sink or Sink()
-        self._inputs.check(plan.query, streaming=True)
+        self._inputs.check(plan.query, streaming=True, spark=spark)
         self._sink.check(spark)
-        self._spark, self._plan, self._output = spark, plan, output
+        self._spark, self._plan, self._output = spark, plan, Location.of(output)
         self._on_look, self._on_outcome = on_look, on_outcome
         self._stopping = False
         hold = None if available_now else HOLD
-        place = Checkpoint(Location.of(checkpoint), Location.of(output), spark)
+        place = Checkpoint(Location.of(checkpoint), self._output, spark)
         self._held = ExitStack()
         if locks is None:
             locks = self._held.enter_context(claimed([place.folder, place.output], spark))
         self._locks = locks
         try:
-            about = run_about(self._inputs, self._sink, available_now=available_now)
+            about = run_about(
+                self._inputs, self._sink, available_now=available_now, upload_gap=upload_gap
+            )
             run = open_run(plan, place, about, afresh=afresh, adopt=adopt)
         except BaseException:
             self._held.close()
             raise
         self._adopted = run.notes
         self.resumed = run.resumed
-        slots = spark.sparkContext.defaultParallelism
         any_hard = any(o.criticality is Criticality.HARD for o in plan.query.outputs)
-        share = shares(slots, any_hard=any_hard, policy=policy)
+        share = shares(any_hard=any_hard, policy=policy)
         self._gate = GATES[policy]()
-        self._rejected = Rejected(output / side_name(DropKind.REJECTED, plan))
+        self._rejected = Rejected(self._output / side_name(DropKind.REJECTED, plan), spark)
         if not run.resumed:
-            write_empty_side(plan, output)
-        bounds = Bounds(hold, forget, most_held, partitions)
+            write_empty_side(plan, self._output, place.results)
+        bounds = Bounds(hold, forget, most_held, partitions, upload_gap)
         self.queries: list[GroupQuery] = []
         listed: set[str] = set()
         for group in groups_of(plan):
@@ -116,7 +127,7 @@ class StreamRun:
                     plan=plan,
                     group=group,
                     inputs=self._inputs,
-                    output=Location.of(output),
+                    output=self._output,
                     checkpoint=Location.of(checkpoint),
                     run=run.id,
                     began=run.began,
@@ -126,12 +137,18 @@ class StreamRun:
                     listed=frozenset(computed - listed),
                     available_now=available_now,
                     bounds=bounds,
-                    limits=Limits(files_per_batch),
+                    limits=Limits(files_per_batch, max_rate),
                     on_rows=on_rows,
+                    earlier=run.earlier,
                 )
             )
             listed |= computed
         self._restarts = [Restarts() for _ in self.queries]
+        self._on_metrics = on_metrics
+        self._metrics = [
+            QueryMetrics(plan.query.name, one.group.name, one.group.outputs, one.group.hard)
+            for one in self.queries
+        ]
         self._available_now = available_now
         self._clock = time.perf_counter()
         self._told = self._clock - SUMMARY_S
@@ -143,17 +160,22 @@ class StreamRun:
     def _run(self) -> SparkRun:
         try:
             with translated():
-                for query in self.queries:
+                for query, metrics in zip(self.queries, self._metrics, strict=True):
                     query.start(self._spark)
+                    if query.record is not None:
+                        done = (query.record.batch, query.record.step)
+                        metrics.begin(done, query.tallies)
                 self._watch()
         except KeyboardInterrupt:
             self._stopping = True
         finally:
             self._stop_queries()
+        self._tell()
         if self._available_now and not self._stopping:
             with translated():
                 for query in self.queries:
                     query.finish()
+            self._tell()
         outcome = self.outcome()
         self._on_outcome(outcome)
         return outcome
@@ -170,11 +192,32 @@ class StreamRun:
             active = [self._still_runs(query, restarts) for query, restarts in pairs]
             if not any(active):
                 return
+            self._tell()
             if time.perf_counter() - self._told > SUMMARY_S:
                 with suppress(FileError):  # the disk may have room again at the end
                     self._on_outcome(self.outcome())
                 self._told = time.perf_counter()
             time.sleep(LOOK_S)
+
+    def _tell(self) -> None:
+        """What micro-batches since the last time gave, to who wants to know."""
+        if self._on_metrics is None:
+            return
+        for group, metrics in zip(self.queries, self._metrics, strict=True):
+            record = group.record
+            if record is None or group.query is None:
+                continue
+            done = (record.batch, record.step)
+            if not metrics.has_news(done):
+                continue
+            found = metrics.told(
+                done,
+                group.tallies,
+                record.side,
+                {**record.counts, **record.loaded},
+                dict(group.query.lastProgress or {}),
+            )
+            self._on_metrics(found)
 
     def _still_runs(self, group: GroupQuery, restarts: Restarts) -> bool:
         query = group.query
@@ -195,8 +238,7 @@ class StreamRun:
     def _stop_queries(self) -> None:
         self._gate.give_up()
         for group in self.queries:
-            if group.query is not None and group.query.isActive:
-                group.query.stop()
+            group.stop()
 
     # ---------------------------------------------------------------- what was done
 
@@ -213,7 +255,7 @@ class StreamRun:
             name: summary for group in self.queries for name, summary in group.summaries().items()
         }
         told = ("continued from its checkpoint: tuples are counted since the run began",)
-        left_out = Quarantine(self._output / FOLDER).entries()
+        left_out = Quarantine(self._output / FOLDER, self._spark).entries()
         return SparkRun(
             outputs=tuple(by_name[output.name] for output in self._plan.query.outputs),
             seconds=time.perf_counter() - self._clock,
@@ -237,11 +279,14 @@ class StreamRun:
         return [one for group in self.queries for one in group.progress()]
 
 
-def run_about(inputs: Inputs, sink: Sink, *, available_now: bool) -> dict[str, str]:
+def run_about(
+    inputs: StreamInputs, sink: Sink, *, available_now: bool, upload_gap: int | None = None
+) -> dict[str, str]:
     """What must stay besides the query when a stream goes on."""
     options = (f"{key}={value}" for key, value in sorted(sink.options.items()))
     return {
         "input": inputs.identity,
         "format": " ".join([sink.format, *options]),
         "kind of run": "--available-now" if available_now else "live",
+        "upload gap": "none" if upload_gap is None else format_duration(upload_gap),
     }

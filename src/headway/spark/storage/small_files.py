@@ -31,13 +31,11 @@ class _Latest(AccumulatorParam[Sent]):
         return value1
 
 
-class TaskFiles:
+class SmallFiles:
     """It may be copied to tasks; there, what a folder elsewhere holds is as it was when the task's
     function was made."""
 
-    def __init__(
-        self, folder: Location, spark: SparkSession | None = None, mark: str = ""
-    ) -> None:
+    def __init__(self, folder: Location, spark: SparkSession | None = None, mark: str = "") -> None:
         """A session is needed for URIs only. The mark stands in the names of all files here."""
         self.folder, self._mark = folder, mark
         self._sent: Any = None
@@ -73,14 +71,12 @@ class TaskFiles:
             return name in self._held
         if self._sent is None:
             return self._store.exists(self._at(name))
-        self._take()
+        self.take()
         return name in self._held
 
     def names(self) -> list[str]:
         """In the driver: those that are complete."""
-        if self._sent is not None:
-            self._take()
-            return sorted(self._held)
+        self.take()
         return self._listed()
 
     def read(self, name: str) -> bytes:
@@ -99,8 +95,8 @@ class TaskFiles:
         return [one for one, name in zip(plain, names, strict=True)
                 if marked(one, self._mark) == name]  # fmt: skip
 
-    def _take(self) -> None:
-        """Writes what tasks have sent."""
+    def take(self) -> None:
+        """In the driver: writes what tasks have sent. To be called before what they did counts."""
         if self._sent is None:
             return
         sent: Mapping[str, bytes | None] = dict(self._sent.value)

@@ -1,0 +1,1 @@
+"""Queries as projects of Spark Declarative Pipelines: datasets, files, and what runs in them."""
