@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -73,12 +75,13 @@ def test_hard_and_soft_outputs_are_queries_of_their_own() -> None:
 
 
 def test_soft_queries_leave_slots_to_hard_ones() -> None:
-    edf = shares(4, any_hard=True, policy="edf")
-    assert (edf[True].most, edf[False].most) == (None, 2)
+    edf = shares(any_hard=True, policy="edf")
+    assert (edf[True].most(4), edf[False].most(4)) == (None, 2)
+    assert edf[False].most(40) == 20, "executors came"
     assert edf[True].pool != edf[False].pool
-    assert shares(4, any_hard=False, policy="edf")[False].most is None
-    assert shares(1, any_hard=True, policy="edf")[False].most is None
-    assert shares(4, any_hard=True, policy="fifo")[False].most is None
+    assert shares(any_hard=False, policy="edf")[False].most(4) is None
+    assert edf[False].most(1) is None
+    assert shares(any_hard=True, policy="fifo")[False].most(4) is None
 
 
 # -------------------------------------------------------------------- checkpoints
@@ -162,3 +165,31 @@ def test_a_live_query_below_the_floor_is_refused_with_its_line(tmp_path: Path) -
 def test_an_unknown_master_is_refused(tmp_path: Path) -> None:
     said = refused("--output", tmp_path / "out", "--master", "abacus")
     assert "this is no Spark master; got abacus" in said
+
+
+class NoSpark:
+    """As far as the address of its pages."""
+
+    class sparkContext:  # noqa: N801 - Spark's name
+        uiWebUrl = "http://here:4040"  # noqa: N815 - Spark's name
+
+    def __getattr__(self, name: str) -> object:
+        raise InputError("there is no Spark here")
+
+
+def test_the_address_of_sparks_pages_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, str]] = []
+
+    @contextmanager
+    def session(master: str, name: str, conf: dict[str, str]) -> Iterator[NoSpark]:
+        asked.append(conf)
+        yield NoSpark()
+
+    monkeypatch.setattr("headway.spark.session.spark_session.owned_session", session)
+    said = refused("--output", tmp_path / "out", "--ui")
+    assert "Spark's UI: http://here:4040" in said
+    assert "there is no Spark here" in said
+    refused("--output", tmp_path / "out")
+    assert [conf.get("spark.ui.enabled") for conf in asked] == ["true", None]
