@@ -75,12 +75,13 @@ def test_hard_and_soft_outputs_are_queries_of_their_own() -> None:
 
 
 def test_soft_queries_leave_slots_to_hard_ones() -> None:
-    edf = shares(4, any_hard=True, policy="edf")
-    assert (edf[True].most, edf[False].most) == (None, 2)
+    edf = shares(any_hard=True, policy="edf")
+    assert (edf[True].most(4), edf[False].most(4)) == (None, 2)
+    assert edf[False].most(40) == 20, "executors came"
     assert edf[True].pool != edf[False].pool
-    assert shares(4, any_hard=False, policy="edf")[False].most is None
-    assert shares(1, any_hard=True, policy="edf")[False].most is None
-    assert shares(4, any_hard=True, policy="fifo")[False].most is None
+    assert shares(any_hard=False, policy="edf")[False].most(4) is None
+    assert edf[False].most(1) is None
+    assert shares(any_hard=True, policy="fifo")[False].most(4) is None
 
 
 # -------------------------------------------------------------------- checkpoints

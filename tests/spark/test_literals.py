@@ -85,6 +85,6 @@ def test_literals_do_not_lean_on_the_setting(spark: SparkSession) -> None:
 
 def test_substitution_is_off_in_every_session(spark: SparkSession) -> None:
     assert session_conf("yarn", {})[SUBSTITUTE] == session_conf("local", {})[SUBSTITUTE] == "false"
-    for share in shares(2, any_hard=True, policy="edf").values():
+    for share in shares(any_hard=True, policy="edf").values():
         own = share.session(spark)
         assert {name: own.conf.get(name) for name in MEANT} == MEANT

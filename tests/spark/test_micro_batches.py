@@ -1,4 +1,4 @@
-"""How much a micro-batch takes at a time."""
+"""How much a stream takes at a time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from benchmarks.kill_spark import Case, files, rows
 from pyspark.sql import SparkSession
 from tests.cli.running import HELLO, headway
 
-from headway.spark.sources import recorded_files
+from headway.spark.sources import file_intake
 
 
-def test_a_backlog_is_taken_in_pieces_that_the_driver_can_hold(
+def test_a_backlog_is_taken_in_pieces_that_the_slots_can_hold(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert spark.sparkContext.master == "local[2]"
@@ -20,8 +20,8 @@ def test_a_backlog_is_taken_in_pieces_that_the_driver_can_hold(
     case.cut()
     sizes = [path.stat().st_size for path in (case.recording / "speed").iterdir()]
     found = {}
-    for name, most in (("whole", sum(sizes)), ("pieces", min(sizes))):
-        monkeypatch.setattr(recorded_files, "MOST_BYTES", most)
+    for name, most in (("whole", sum(sizes)), ("pieces", min(sizes) // 2)):
+        monkeypatch.setattr(file_intake, "BYTES_PER_SLOT", most)
         done = headway(
             "run", HELLO, "--mode", "stream", "--available-now", "--late-ok",
             "--master", "local[2]", "--input", case.recording,
@@ -29,6 +29,6 @@ def test_a_backlog_is_taken_in_pieces_that_the_driver_can_hold(
         )  # fmt: skip
         assert done.exit_code == 0, done.output
         found[name] = rows(tmp_path / name)["alarm.parquet"]
-    assert len(files(tmp_path / "whole")) == 1
-    assert len(files(tmp_path / "pieces")) == len(sizes)
+    steps = {name: {path.name.split("-")[1] for path in files(tmp_path / name)} for name in found}
+    assert (len(steps["whole"]), len(steps["pieces"])) == (1, len(sizes))
     assert found["pieces"] == found["whole"]

@@ -66,9 +66,9 @@ def test_a_cluster_and_the_user_choose_their_own_daemon() -> None:
 
 
 def test_soft_outputs_step_back_only_beside_hard_ones() -> None:
-    assert shares(4, any_hard=True, policy="edf") == {
-        True: Share("hard", None),
-        False: Share("soft", 2, modest=True),
+    assert shares(any_hard=True, policy="edf") == {
+        True: Share("hard"),
+        False: Share("soft", leaves_some=True, modest=True),
     }
-    assert not shares(4, any_hard=False, policy="edf")[False].modest
-    assert shares(4, any_hard=True, policy="fifo")[False] == Share(None, None)
+    assert not shares(any_hard=False, policy="edf")[False].modest
+    assert shares(any_hard=True, policy="fifo")[False] == Share()

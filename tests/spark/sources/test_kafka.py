@@ -6,18 +6,21 @@ The broker lives in the test's process; Spark's Python workers reach it over the
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from tests.spark.sources.intakes import drained
 
 from headway.errors import DataError
 from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import DataType, Field, Schema, schema
-from headway.spark.sources.checked_files import Quarantine
+from headway.spark.sources.checked_files import Quarantine, Rejected
+from headway.spark.sources.intake import Limits
 from headway.spark.sources.kafka_source import (
     KafkaOptions,
     KafkaReader,
@@ -25,8 +28,10 @@ from headway.spark.sources.kafka_source import (
     MessageDecoder,
     Topics,
     kafka_format,
+    messages_at_a_time,
     read_kafka,
 )
+from headway.spark.sources.recorded_files import Inputs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,6 +102,40 @@ def test_batches_may_be_limited_and_the_present_may_be_the_end(broker: Broker) -
         seen.append((after["limit"]["0"], after["limit"]["1"]))
         at = after
     assert seen == [(3, 1), (6, 2)]
+
+
+def test_a_long_partition_is_read_by_several_tasks(broker: Broker) -> None:
+    broker.send("long", *({"n": n} for n in range(10)))
+    reader = KafkaStream(broker.options("long", maxRecordsPerPartition="4"))
+    begin = reader.initialOffset()
+    parts = reader.partitions(begin, reader.latestOffset(begin, ReadAllAvailable()))
+    assert len(parts) == 3
+    assert offsets(reader, parts) == [(0, n) for n in range(10)]
+    whole = KafkaReader(broker.options("long", maxRecordsPerPartition="5"))
+    assert len(whole.partitions()) == 2
+
+
+def test_topics_are_read_as_their_sources_are_fast() -> None:
+    radar = replace(SOURCE, name="radar", rate=Rate(1, 9 * MILLISECOND))
+    two = messages_at_a_time([SOURCE, radar], 2)
+    assert two["speed"] == pytest.approx(9 * two["radar"], rel=1e-3)
+    four = messages_at_a_time([SOURCE, radar], 4)
+    assert four["speed"] == pytest.approx(2 * two["speed"], rel=1e-3)
+    assert messages_at_a_time([SOURCE, radar], 4, max_rate=100) == {"speed": 90, "radar": 10}
+
+
+def test_a_rate_limits_what_a_batch_takes(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    broker.send("paced", *({"timestamp": n, "v": n} for n in range(9)))
+    inputs = Inputs(None, broker.servers, {"speed": "paced"})
+    rejected = Rejected(tmp_path / "rejected")
+    intake = inputs.intake(
+        spark, [SOURCE], Quarantine(tmp_path / "q"), rejected, Limits(max_rate=4)
+    )
+    intake.close()  # nobody waits in a test
+    found = drained(intake, tmp_path / "c")
+    assert [len(taken.rows["speed"]) for taken in found] == [4, 4, 1]
 
 
 def test_latest_begins_at_the_end_and_a_batch_reads_all(broker: Broker) -> None:

@@ -65,29 +65,32 @@ def refuse_below_floor(plan: Plan) -> None:
 
 def slots_of(spark: SparkSession) -> int:
     """As many as there are now: executors come late, and go where allocation is dynamic."""
-    return spark.sparkContext.defaultParallelism
+    return max(1, spark.sparkContext.defaultParallelism)
 
 
 POOL = "spark.scheduler.pool"
 _COPIED = (*MEANT, CHECKPOINTS, PARTITIONS)
 HARD, SOFT = "hard", "soft"
-_FEW_FILES = {
-    "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.files.openCostInBytes": str(1 << 20),
-    "spark.sql.files.maxPartitionBytes": str(16 << 20),
-}
-"""for hard outputs: up to sixteen small files are read by one task. A live micro-batch has a few,
-and a second task costs it more time than it saves; a large one is still read side by side."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a class of outputs gets. ``most`` partitions at a time; None: as many as there are.
-    ``modest``: its Python workers step back (:mod:`headway.spark.session.python_workers`)."""
+    """What a class of outputs gets. ``leaves_some``: it has not all slots, however many there are
+    at a time. ``modest``: its Python workers step back
+    (:mod:`headway.spark.session.python_workers`)."""
 
-    pool: str | None
-    most: int | None
+    pool: str | None = None
+    leaves_some: bool = False
     modest: bool = False
+
+    def most(self, slots: int) -> int | None:
+        """Partitions at a time, when there are so many slots; None: any number."""
+        return max(1, slots - reserved(slots)) if self.leaves_some and slots > 1 else None
+
+    def slots(self, spark: SparkSession) -> int:
+        """That it may use now."""
+        there = slots_of(spark)
+        return self.most(there) or there
 
     def session(self, spark: SparkSession) -> SparkSession:
         """A session of the same Spark whose queries stay within the share."""
@@ -95,11 +98,8 @@ class Share:
         for key in _COPIED:
             if (value := spark.conf.get(key, None)) is not None:
                 own.conf.set(key, value)
-        for key, value in _FEW_FILES.items() if self.pool == HARD else ():
-            if not spark.sparkContext.getConf().contains(key):
-                own.conf.set(key, value)
-        if self.most is not None:
-            own.conf.set(PARTITIONS, str(self.most))
+        if (most := self.most(slots_of(spark))) is not None:
+            own.conf.set(PARTITIONS, str(most))
         return own
 
     def workers(self, spark: SparkSession) -> AbstractContextManager[None]:
@@ -116,12 +116,11 @@ def reserved(slots: int) -> int:
     return max(1, slots // 2)
 
 
-def shares(slots: int, *, any_hard: bool, policy: str) -> dict[bool, Share]:
+def shares(*, any_hard: bool, policy: str) -> dict[bool, Share]:
     """The share of hard (True) and of soft (False) outputs."""
     if policy != "edf":
-        return {True: Share(None, None), False: Share(None, None)}
-    most = max(1, slots - reserved(slots)) if any_hard and slots > 1 else None
-    return {True: Share(HARD, None), False: Share(SOFT, most, modest=any_hard)}
+        return {True: Share(), False: Share()}
+    return {True: Share(HARD), False: Share(SOFT, leaves_some=any_hard, modest=any_hard)}
 
 
 # ---------------------------------------------------------------- the gate

@@ -2,7 +2,8 @@
 
 Same options and columns as Spark's own ``kafka`` (key, value, topic, partition, offset, timestamp):
 ``kafka.bootstrap.servers``, ``subscribe``, ``startingOffsets`` (earliest or latest),
-``maxOffsetsPerTrigger``, ``failOnDataLoss``; what else begins with ``kafka.`` goes to the client.
+``maxOffsetsPerTrigger``, ``maxRecordsPerPartition`` (messages of a task), ``failOnDataLoss``; what
+else begins with ``kafka.`` goes to the client.
 The stream's offset is that of every partition, so a micro-batch that is repeated reads the same.
 """
 
@@ -13,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -67,6 +69,7 @@ class KafkaOptions:
     topics: tuple[str, ...]
     latest: bool = False
     most: int | None = None
+    most_of_a_task: int | None = None
     fail_on_loss: bool = True
 
     @classmethod
@@ -76,13 +79,9 @@ class KafkaOptions:
         if missing := [name for name in needed if not options.get(name)]:
             raise DataError(Problem(f"the option {name!r} is missing") for name in missing)
         begin = options.get("startingOffsets") or "earliest"
-        most = options.get("maxOffsetsPerTrigger")
         if begin not in ("earliest", "latest"):
             want = "want earliest or latest"
             raise DataError("the option 'startingOffsets'", got=repr(begin), want=want)
-        if most and not (most.isdecimal() and int(most)):
-            want = "want a whole number above 0"
-            raise DataError("the option 'maxOffsetsPerTrigger'", got=most, want=want)
         prefix = "kafka."
         return cls(
             client=tuple(
@@ -92,9 +91,17 @@ class KafkaOptions:
             ),
             topics=tuple(name.strip() for name in options["subscribe"].split(",") if name.strip()),
             latest=begin == "latest",
-            most=int(most) if most else None,
+            most=_count(options, "maxOffsetsPerTrigger"),
+            most_of_a_task=_count(options, "maxRecordsPerPartition"),
             fail_on_loss=(options.get("failOnDataLoss") or "true").lower() != "false",
         )
+
+
+def _count(options: Mapping[str, str], name: str) -> int | None:
+    given = options.get(name)
+    if given and not (given.isdecimal() and int(given)):
+        raise DataError(f"the option {name!r}", got=given, want="want a whole number above 0")
+    return int(given) if given else None
 
 
 def _consumer(options: KafkaOptions, **more: Any) -> Any:
@@ -245,7 +252,7 @@ class KafkaReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         with Topics(self.options) as topics:
-            return _parts(topics.first(), topics.last())
+            return _parts(topics.first(), topics.last(), self.options.most_of_a_task)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, KafkaPart)
@@ -297,19 +304,25 @@ class KafkaStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     want="set failOnDataLoss to false to go on without them",
                 )
             before[place] = first[place]
-        return _parts({place: before.get(place, first.get(place, 0)) for place in after}, after)
+        begin = {place: before.get(place, first.get(place, 0)) for place in after}
+        return _parts(begin, after, self.options.most_of_a_task)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, KafkaPart)
         return _read(self.options, partition)
 
 
-def _parts(start: Offsets, end: Offsets) -> list[InputPartition]:
-    return [
-        KafkaPart(topic, partition, start[topic, partition], last)
-        for (topic, partition), last in sorted(end.items())
-        if start[topic, partition] < last
-    ]
+def _parts(start: Offsets, end: Offsets, most: int | None) -> list[InputPartition]:
+    """A task for each partition that has messages; several where it has more than ``most``."""
+    parts: list[InputPartition] = []
+    for (topic, partition), last in sorted(end.items()):
+        first = start[topic, partition]
+        tasks = 1 if most is None else -(-(last - first) // most)
+        ends = (
+            [first + (last - first) * place // tasks for place in range(tasks + 1)] if tasks else []
+        )
+        parts += [KafkaPart(topic, partition, a, b) for a, b in pairwise(ends) if a < b]
+    return parts
 
 
 def _read(options: KafkaOptions, part: KafkaPart) -> Iterator[Any]:
@@ -351,6 +364,20 @@ def _offsets(data: Offset) -> Offsets:
 
 
 Batches = Iterator[Any]
+MESSAGES_PER_SLOT = 1 << 20
+"""in a micro-batch: a task of a query with state has its part of them in memory"""
+MESSAGES_PER_TASK = 1 << 17
+
+
+def messages_at_a_time(
+    sources: Sequence[Source], slots: int, max_rate: float | None = None
+) -> dict[str, int]:
+    """Of each source's topic in a micro-batch: as their rates are, so that a backlog of several
+    sources is read in step. ``max_rate``: of all of them in a second."""
+    rates = {one.name: one.rate.per_second if one.rate else 1.0 for one in sources}
+    most = MESSAGES_PER_SLOT * slots if max_rate is None else max_rate
+    total = sum(rates.values())
+    return {name: max(1, round(most * rate / total)) for name, rate in rates.items()}
 
 
 def kafka_format(spark: SparkSession) -> str:

@@ -24,7 +24,11 @@ from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Reject
 from headway.spark.sources.file_checks import CheckedFile, FileChecks, GivenFile, read_checked
 from headway.spark.sources.file_intake import FileIntake
 from headway.spark.sources.intake import Intake, Limits, StreamedTuples
-from headway.spark.sources.kafka_source import read_kafka
+from headway.spark.sources.kafka_source import (
+    MESSAGES_PER_TASK,
+    messages_at_a_time,
+    read_kafka,
+)
 from headway.spark.sources.source_files import PARQUET, Files, find_files
 from headway.spark.storage.locations import Location
 
@@ -143,7 +147,7 @@ class Inputs:
         """All there is now; ``without`` these files."""
         if self.folder is not None:
             return read_batch(spark, self.folder, sources, quarantine=quarantine, without=without)
-        return self._kafka(spark, sources, quarantine, streaming=False)
+        return self._kafka(spark, sources, quarantine)
 
     def intake(
         self,
@@ -156,7 +160,10 @@ class Inputs:
         """What there is and what will come, for one streaming query."""
         limits = limits or Limits()
         if self.folder is None:
-            given = self._kafka(spark, sources, quarantine, streaming=True)
+            listed = list(sources)
+            slots = limits.slots_of(spark)
+            most = messages_at_a_time(listed, slots, limits.max_rate)
+            given = self._kafka(spark, listed, quarantine, most)
             return StreamedTuples(given, limits.max_rate)
         files = [find_files(self.folder, source, streaming=True, spark=spark) for source in sources]
         return FileIntake(spark, files, quarantine, rejected, limits)
@@ -166,9 +173,11 @@ class Inputs:
         spark: SparkSession,
         sources: Iterable[Source],
         quarantine: Quarantine | None,
-        *,
-        streaming: bool,
+        most: Mapping[str, int] | None = None,
     ) -> dict[str, DataFrame]:
+        """A stream of at most so many messages at a time, by source; without them a batch."""
+        shared = {"maxRecordsPerPartition": str(MESSAGES_PER_TASK)}
+        limits = {name: {"maxOffsetsPerTrigger": str(one)} for name, one in (most or {}).items()}
         return {
             source.name: read_kafka(
                 spark,
@@ -176,8 +185,8 @@ class Inputs:
                 self.servers,
                 self.topics.get(source.name, source.name),
                 quarantine=quarantine,
-                streaming=streaming,
-                **self.options,
+                streaming=most is not None,
+                **{**shared, **limits.get(source.name, {}), **self.options},
             )
             for source in sources
         }

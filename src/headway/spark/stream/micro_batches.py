@@ -11,7 +11,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -23,7 +23,7 @@ from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.accounting import Account, now
-from headway.spark.session.urgency import slots_of
+from headway.spark.session.urgency import Share, slots_of
 from headway.spark.sources.intake import Intake, Piece, each_piece
 from headway.spark.state.batch_manifest import (
     END,
@@ -45,6 +45,7 @@ from headway.spark.state.step_task import (
 from headway.spark.state.task_files import TaskReport
 from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
+from headway.spark.storage.small_files import SmallFiles
 from headway.spark.stream.lower_stream import Kind, LoweredStream, kind_of, lower_stream
 from headway.spark.tallies import Tally
 
@@ -74,8 +75,8 @@ class Bounds:
 class GroupWork:
     """What a group of outputs computes and where it goes; ``plan`` is the part that computes them.
     ``sides`` are the folders of the side outputs by kind, ``listed`` the sources and operators
-    whose side outputs are this group's (None: all); ``most``: partitions at a time; ``earlier``:
-    the same part of plans whose states may be there."""
+    whose side outputs are this group's (None: all), ``earlier`` the same part of plans whose states
+    may be there."""
 
     name: str
     plan: Plan
@@ -85,7 +86,7 @@ class GroupWork:
     sides: Mapping[str, str]
     listed: frozenset[str] | None = None
     bounds: Bounds = Bounds()
-    most: int | None = None
+    share: Share = field(default_factory=Share)
     earlier: tuple[Plan, ...] = ()
 
     @cached_property
@@ -131,15 +132,18 @@ class Way(Protocol):
     def withdraw(self, record: BatchRecord) -> None:
         """More input comes: windows that the end closed are open again."""
 
-    def sweep(self, record: BatchRecord | None) -> None:
-        """Removes what steps after this one left behind; none may be running."""
+    def sweep(self) -> None:
+        """Removes what steps left behind that never were done; none may be running."""
 
 
 class MicroBatches:
-    """Of one group, in one process. ``session`` is one of the group's own."""
+    """Of one group, in one process. ``session`` is one of the group's own; ``sent`` are files that
+    its tasks may leave to the driver."""
 
-    def __init__(self, session: SparkSession, work: GroupWork, way: Way) -> None:
-        self.session, self.work, self._way = session, work, way
+    def __init__(
+        self, session: SparkSession, work: GroupWork, way: Way, sent: Sequence[SmallFiles] = ()
+    ) -> None:
+        self.session, self.work, self._way, self._sent = session, work, way, sent
         self._records = BatchRecords(work.states, file_store(work.states, session))
         self._record: BatchRecord | None = None
         self._end: BatchRecord | None = None
@@ -160,7 +164,7 @@ class MicroBatches:
         self._end = self._records.end()
         if self._record is not None:
             self._way.publish(self._record)
-        self._way.sweep(self._record)
+        self._way.sweep()
 
     def run(self, batch: DataFrame, number: int, intake: Intake) -> None:
         """A micro-batch of Spark."""
@@ -201,13 +205,15 @@ class MicroBatches:
             )
         )
         record = _summed(done, reports, before, step, number, piece)
+        for files in self._sent:
+            files.take()
         self._records.commit(record)
         self._way.publish(record)
         self._records.sweep(record, done)
         self._record = record
 
     def _capped(self, sources: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
-        most = self.work.most
+        most = self.work.share.most(slots_of(self.session))
         if most is None:
             return sources
         return {name: data.coalesce(most) for name, data in sources.items()}
@@ -226,11 +232,10 @@ class MicroBatches:
 
     def _partitions(self, before: int) -> int:
         """As many as there are slots; not changed for less than twice as many or half of them."""
-        bounds, most = self.work.bounds, self.work.most
+        bounds = self.work.bounds
         if bounds.partitions is not None:
             return bounds.partitions
-        slots = slots_of(self.session)
-        wanted = slots if most is None else min(slots, most)
+        wanted = self.work.share.slots(self.session)
         return wanted if not before or wanted >= 2 * before or 2 * wanted <= before else before
 
     def _computing(self, lowered: LoweredStream, before: StatesBefore | None) -> Computing:

@@ -11,7 +11,7 @@ a window.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from headway.spark.accounting import now
 from headway.spark.batch.batch_sinks import OnRows, Sink
 from headway.spark.lowering.regions import ancestors, part_with
 from headway.spark.session.job_titles import titled
-from headway.spark.session.urgency import POOL, Gates, Share, slots_of
+from headway.spark.session.urgency import POOL, Gates, Share
 from headway.spark.side_files import side_name
 from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected
 from headway.spark.sources.intake import Intake, Limits, StreamInputs
@@ -128,7 +128,7 @@ class GroupQuery:
             sides={kind.value: side_name(kind, self.plan) for kind in DropKind},
             listed=self.listed,
             bounds=self.bounds,
-            most=self.share.most,
+            share=self.share,
             earlier=tuple(self._parts_before()),
         )
         self.paces = [StreamPace() for _ in part.query.outputs]
@@ -145,18 +145,23 @@ class GroupQuery:
         session = self.share.session(spark)
         for key, value in PLAIN_JOBS.items():
             session.conf.set(key, value)
-        batches = MicroBatches(
-            session, self.work, way_of(session, self.work, self.sink, self.run, self.on_rows)
-        )
+        quarantine = Quarantine(self.output / FOLDER, session)
+        rejected = Rejected(self.output / side_name(DropKind.REJECTED, self.plan), session)
+        way = way_of(session, self.work, self.sink, self.run, self.on_rows)
+        batches = MicroBatches(session, self.work, way, (quarantine.files, rejected.files))
         batches.take_up()
         self._work = batches
         with self.share.workers(spark):
             self._intake = self.inputs.intake(
                 session,
                 self.work.plan.query.sources,
-                Quarantine(self.output / FOLDER, session),
-                Rejected(self.output.path / side_name(DropKind.REJECTED, self.plan)),
-                replace(self.limits, slots=self._slots(session), spread=not batches.keeps_state),
+                quarantine,
+                rejected,
+                replace(
+                    self.limits,
+                    slots=lambda: self.share.slots(session),
+                    spread=not batches.keeps_state,
+                ),
             )
         live = self.bounds.hold is not None and batches.keeps_state
         stream = with_heartbeat(self._intake.stream) if live else self._intake.stream
@@ -172,10 +177,6 @@ class GroupQuery:
         finally:
             spark.sparkContext.setLocalProperty(POOL, None)  # type: ignore[arg-type]
 
-    def _slots(self, session: SparkSession) -> Callable[[], int]:
-        most = self.share.most
-        return lambda: slots_of(session) if most is None else min(most, slots_of(session))
-
     def stop(self) -> None:
         """Waits until the micro-batch that runs is over."""
         if self._intake is not None:
@@ -185,15 +186,17 @@ class GroupQuery:
 
     def _on_batch(self, batch: DataFrame, number: int) -> None:
         """A soft batch waits at the gate with the deadline of what came now."""
-        assert self._work is not None
-        assert self._intake is not None
+        work, intake = self._work, self._intake
+        assert work is not None
+        assert intake is not None
         outputs = ", ".join(self.group.names)
         title = f"headway {self.plan.query.name}: batch {number}, output {outputs}"
         with (
             self.gate.passing(now() + self.group.deadline // MICROSECOND),
-            titled(self._work.session, title),
+            titled(work.session, title),
+            self.share.workers(work.session),
         ):
-            self._work.run(without_heartbeat(batch), number, self._intake)
+            work.run(without_heartbeat(batch), number, intake)
         self.batches += 1
         for pace, tally in zip(self.paces, self.tallies.values(), strict=True):
             pace.note(time.monotonic() - self._clock, tally.tuples)
