@@ -75,8 +75,8 @@ class Bounds:
 class GroupWork:
     """What a group of outputs computes and where it goes; ``plan`` is the part that computes them.
     ``sides`` are the folders of the side outputs by kind, ``listed`` the sources and operators
-    whose side outputs are this group's (None: all), ``earlier`` the same part of plans whose states
-    may be there."""
+    whose side outputs are this group's (None: all); ``earlier``: the same part of plans whose
+    states may be there."""
 
     name: str
     plan: Plan
