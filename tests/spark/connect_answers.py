@@ -21,7 +21,6 @@ from headway.compiler import compile_query
 from headway.spark.library import batch
 from headway.spark.session.java_runtime import java_home
 
-
 ASKED = ("filter by a function", "join within a time", "windows of a join", "udo, then windows")
 
 
