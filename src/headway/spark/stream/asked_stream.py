@@ -101,9 +101,9 @@ class AskedStream(Mapping[str, DataFrame]):
     ) -> RunningStream:
         """Starts to write every output, and what left its way, into the folder ``output`` (a path
         or a URI); ``checkpoint`` is where it goes on after a stop. ``available_now`` takes what is
-        there, lets the end of it come out, and ends. ``on_metrics`` is called after each micro-batch, in a
-        thread of its own. The rest are the options of ``headway run`` of these names. FileError
-        where another run is writing there, or one of another query was."""
+        there, lets the end of it come out, and ends. ``on_metrics`` is called after each
+        micro-batch, in a thread of its own. The rest are the options of ``headway run`` of these
+        names. FileError where another run is writing there, or one of another query was."""
         _refuse_connect(self.session)
         run = StreamRun(
             self.session,
