@@ -243,6 +243,7 @@ def test_through_spark_connect(plan: Plan, recording: Recording, tmp_path: Path)
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYTHONPATH": str(Path(headway.__file__).parents[1]),
+        "SPARK_TESTING": "1",  # a port of its own: others may be using the usual one
     }
     environment.pop("SPARK_REMOTE", None)
     done = subprocess.run(

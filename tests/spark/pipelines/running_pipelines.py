@@ -30,6 +30,7 @@ def run_pipeline(project: Path, *options: str, command: str = "run") -> str:
         "JAVA_HOME": str(java_home()),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_TESTING": "1",  # a port of its own: others may be using the usual one
         "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")]),
     }
