@@ -84,6 +84,8 @@ PATIENCE_S = 600
 GONE_S = 2.5
 """Python workers outlive their Java for a moment."""
 MOMENTS = ("at random", "while writing", "after an output", "while starting")
+AFTER_S = {MOMENTS[0]: 1.5, MOMENTS[3]: 0.3}
+"""how long at most the kill waits when its moment has come"""
 
 
 @dataclass
@@ -246,15 +248,15 @@ def killed(
         # Spark has just written what it will do, or has taken up what was planned and not done.
         MOMENTS[3]: lambda: bool(_of_spark(output, "offsets") - planned or files(output) - before),
     }[moment]
-    if not _reach(case, process, reached):
-        return None
-    if moment == MOMENTS[0]:
-        time.sleep(random.uniform(0, 1.5))
-    elif moment == MOMENTS[3]:
-        time.sleep(random.uniform(0, 0.3))
-    if process.poll() is not None:
-        return None
-    kill(process)
+    try:
+        if not _reach(case, process, reached):
+            return None
+        time.sleep(random.uniform(0, AFTER_S.get(moment, 0.0)))
+        if process.poll() is not None:
+            return None
+    finally:
+        if process.poll() is None:
+            kill(process)
     if moment != MOMENTS[2]:
         return moment
     newest = max(files(output) - before, key=lambda path: path.stat().st_mtime_ns)
@@ -275,7 +277,6 @@ def _reach(case: Case, process: subprocess.Popen[bytes], reached: Callable[[], b
     deadline = time.monotonic() + PATIENCE_S
     while process.poll() is None and not reached():
         if time.monotonic() > deadline:
-            kill(process)
             raise SystemExit(f"{case.example}: nothing came for {PATIENCE_S} s")
         time.sleep(0.002)
     if process.poll():
@@ -389,6 +390,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", default=",".join(CASES))
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # takes its streams along
     random = Random(options.seed)
     cases = options.cases.split(",")
     hits: dict[str, int] = {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -163,3 +165,31 @@ def test_a_live_query_below_the_floor_is_refused_with_its_line(tmp_path: Path) -
 def test_an_unknown_master_is_refused(tmp_path: Path) -> None:
     said = refused("--output", tmp_path / "out", "--master", "abacus")
     assert "this is no Spark master; got abacus" in said
+
+
+class NoSpark:
+    """As far as the address of its pages."""
+
+    class sparkContext:  # noqa: N801 - Spark's name
+        uiWebUrl = "http://here:4040"  # noqa: N815 - Spark's name
+
+    def __getattr__(self, name: str) -> object:
+        raise InputError("there is no Spark here")
+
+
+def test_the_address_of_sparks_pages_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, str]] = []
+
+    @contextmanager
+    def session(master: str, name: str, conf: dict[str, str]) -> Iterator[NoSpark]:
+        asked.append(conf)
+        yield NoSpark()
+
+    monkeypatch.setattr("headway.spark.session.spark_session.owned_session", session)
+    said = refused("--output", tmp_path / "out", "--ui")
+    assert "Spark's UI: http://here:4040" in said
+    assert "there is no Spark here" in said
+    refused("--output", tmp_path / "out")
+    assert [conf.get("spark.ui.enabled") for conf in asked] == ["true", None]

@@ -183,7 +183,7 @@ def test_names_that_spark_confuses_are_refused() -> None:
     )
 
 
-def test_state_that_would_be_lost_is_refused_in_a_stream(spark: SparkSession) -> None:
+def test_state_that_would_be_lost_is_refused_in_a_stream() -> None:
     query = plain_filter()
     operator = UserDefined(
         name="f",
@@ -194,7 +194,7 @@ def test_state_that_would_be_lost_is_refused_in_a_stream(spark: SparkSession) ->
     plan = compile_query(replace(query, steps=(operator,)))
     assert problems(plan, Mode.BATCH) == []
     with pytest.raises(UnsupportedError, match=r"Counting.* lost between micro-batches; define"):
-        lower_stream(plan, {"s": spark.createDataFrame([], COLUMNS)})
+        refuse_unsupported(plan, Mode.STREAM)
 
 
 # -------------------------------------------------------------------- streams

@@ -12,6 +12,7 @@ from tests.cli.running import EXAMPLES
 from headway.compiler import compile_query
 from headway.files import load_query, load_vehicle, parse_query
 from headway.model.plan import Plan
+from headway.spark.state.state_migration import migration_of
 from headway.spark.stream.run_identity import (
     changes,
     identity_data,
@@ -118,6 +119,33 @@ def test_what_can_be_adopted(old: str, new: str, told: list[str]) -> None:
 )  # fmt: skip
 def test_what_states_and_files_have_their_form_from(old: str, new: str, told: str) -> None:
     assert (told, True) in changed(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "goes_on"),
+    [
+        ("v > 30", "v > 40", True),
+        ("lateness: 1 s", "lateness: 2 s", True),
+        ("at_most: 5 per 1 s", "at_most: 6 per 1 s", True),
+        ("within: 1 s", "where: r.d < 5, within: 2 s", True),
+        ("d: r.d}", "d: r.d * 2}", True),
+        ("d: r.d}", "d: CAST(r.d AS int)}", False),
+        ("lane: int", "lane: bigint", False),
+        ("window: 10 s", "window: 20 s", False),
+        ("by: [lane], ", "", False),
+        ("avg(v)", "max(v)", False),
+        ("at_most: 5 per 1 s", "at_most: 5 per 2 s", False),
+        (", shed: {at_most: 5 per 1 s, value: d}", "", False),
+        ("within: 1 s", "timeout: 1 s, within: 1 s", False),
+    ],
+)
+def test_what_can_be_adopted_keeps_every_state(old: str, new: str, goes_on: bool) -> None:
+    before, now = plan_of(QUERY), plan_of(QUERY.replace(old, new))
+    assert old in QUERY
+    lost = migration_of(before, now).begun
+    assert (not lost) == goes_on
+    forming = [one for one in changes(identity_of(before), identity_of(now)) if one.forms]
+    assert (not forming) == goes_on
 
 
 def test_the_code_of_the_users_functions_and_classes(

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -28,7 +28,7 @@ from headway.cli.terminal import (
     write,
     write_problem,
 )
-from headway.engine.run_folder import write_summary
+from headway.engine.run_folder import SUMMARY
 from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.plan import Plan
@@ -38,9 +38,9 @@ from headway.report.tables import run_tables
 from headway.spark.session import spark_session
 from headway.spark.session.spark_submit import ship
 from headway.spark.spark_results import SparkRun
-from headway.spark.storage.file_stores import Publishing, file_store
+from headway.spark.storage.file_stores import PUBLISH, Publishing, file_store, remove_parts
 from headway.spark.storage.locations import Location
-from headway.spark.storage.output_folder import OutputFolder
+from headway.spark.storage.output_folder import OutputFolder, write_summary
 
 if TYPE_CHECKING:
     from headway.spark.batch.batch_sinks import OnRows, Sink
@@ -144,6 +144,10 @@ class SparkOptions:
     checkpoint: str | None
     available_now: bool
     files_per_batch: int | None
+    max_rate: float | None
+    forget: str | None
+    most_held: int | None
+    partitions: int | None
     late_ok: bool
     adopt: bool
     upload_gap: str | None
@@ -164,6 +168,10 @@ class SparkOptions:
             "--checkpoint": self.checkpoint is not None,
             "--available-now": self.available_now,
             "--files-per-batch": self.files_per_batch is not None,
+            "--max-rate": self.max_rate is not None,
+            "--forget": self.forget is not None,
+            "--most-held": self.most_held is not None,
+            "--partitions": self.partitions is not None,
             "--late-ok": self.late_ok,
             "--adopt": self.adopt,
             "--upload-gap": self.upload_gap is not None,
@@ -172,18 +180,19 @@ class SparkOptions:
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
                 raise InputError(f"{name} is for --mode stream; a batch replays all there is")
+        if self.max_rate is not None and not self.max_rate > 0:
+            raise InputError("--max-rate is more than 0 tuples a second", got=f"{self.max_rate:g}")
+        _ = self.forget_ns, self.upload_gap_ns  # InputError if they are no durations
         if self.json and self.format == CONSOLE:
             raise InputError("--json and --format console both want standard output: choose one")
 
     @property
+    def forget_ns(self) -> int | None:
+        return _nanoseconds(self.forget, "--forget")
+
+    @property
     def upload_gap_ns(self) -> int | None:
-        """InputError where it is no duration."""
-        if self.upload_gap is None:
-            return None
-        try:
-            return parse_duration(self.upload_gap)
-        except ValueError as error:
-            raise InputError(str(error), at="--upload-gap") from None
+        return _nanoseconds(self.upload_gap, "--upload-gap")
 
     def sink(self) -> Sink:
         from headway.spark.batch.batch_sinks import Sink
@@ -194,6 +203,16 @@ class SparkOptions:
     def data(self) -> dict[str, Any]:
         return {"engine": "spark", "mode": self.mode.value, "master": self.master,
                 "policy": self.policy}  # fmt: skip
+
+
+def _nanoseconds(text: str | None, option: str) -> int | None:
+    """InputError where it is no duration."""
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InputError(str(error), at=option) from None
 
 
 def run_spark(
@@ -242,13 +261,15 @@ def check_plan(plan: Plan, options: SparkOptions) -> None:
 
 
 @contextmanager
-def _session(options: SparkOptions, plan: Plan) -> Iterator[Any]:
+def _session(options: SparkOptions, plan: Plan, output: Location) -> Iterator[Any]:
     """A cluster's Pythons get Headway and the user's modules with it."""
     conf = spark_session.run_conf(
         options.policy, spark_session.parse_options(options.conf, "--conf")
     )
     if options.ui:
         conf["spark.ui.enabled"] = "true"
+    if options.publish is not None:
+        conf[f"{PUBLISH}{output.scheme}"] = options.publish.value
     say_starting(shown=not options.json)
     with spark_session.owned_session(options.master, f"headway {plan.query.name}", conf) as spark:
         if spark.sparkContext.uiWebUrl:
@@ -272,16 +293,20 @@ def opened_folder(
     *,
     force: bool,
 ) -> Iterator[tuple[OutputFolder, Any]]:
-    """The folder of the results and a session. A local folder that is refused is refused before
-    Spark starts; others are reached through Spark."""
+    """The folder of the results, which is this run's alone, and a session. A local folder that is
+    refused is refused before Spark starts; others are reached through Spark."""
+    from headway.spark.stream.run_lock import claimed
+
     with ExitStack() as kept:
         folder = None
         if output.is_local:
+            kept.enter_context(claimed([output]))
             folder = kept.enter_context(
                 OutputFolder(output, file_store(output, None, publish), force=force)
             )
         spark = kept.enter_context(session())
         if folder is None:
+            kept.enter_context(claimed([output], spark))
             folder = kept.enter_context(
                 OutputFolder(output, file_store(output, spark, publish), force=force)
             )
@@ -291,15 +316,10 @@ def opened_folder(
 def _batch(
     options: SparkOptions, prepared: RunnablePlan, inputs: Inputs, output: Location, *, force: bool
 ) -> tuple[SparkRun, str]:
-    from headway.spark.stream.run_lock import claimed
-
     plan = prepared.plan
-    with (
-        claimed([output]) if output.is_local else nullcontext(),
-        opened_folder(
-            output, options.publish, lambda: _session(options, plan), force=force
-        ) as (folder, spark),
-    ):  # fmt: skip
+    with opened_folder(
+        output, options.publish, lambda: _session(options, plan, output), force=force
+    ) as (folder, spark):  # fmt: skip
         from headway.spark.batch.batch_run import Batch
 
         with batch_progress(spark, shown=not options.json) as (on_output, on_rows):
@@ -320,14 +340,13 @@ def _stream(
     from headway.spark.stream.run_metrics import JsonLines
     from headway.spark.stream.stream_run import StreamRun, run_about
 
-    plan, folder = prepared.plan, output.path
-    checkpoint = Location.of(options.checkpoint or output / "_checkpoint").path
+    plan = prepared.plan
+    place = Checkpoint(Location.of(options.checkpoint or output / "_checkpoint"), output)
 
     def write_outcome(run: SparkRun) -> str:
         data = {"query": plan.query.name, **options.data, **run.data(), "files": stream.files}
-        return write_summary(folder, data)
+        return write_summary(output, results, data)
 
-    place = Checkpoint(Location.of(checkpoint), Location.of(output))
     locks: list[Lock] | None = None
     with ExitStack() as held:
         if place.both_local:
@@ -343,17 +362,22 @@ def _stream(
         metrics = None if options.metrics is None else JsonLines(options.metrics)
         if metrics is not None:
             held.callback(metrics.close)
-        spark = held.enter_context(_session(options, plan))
+        spark = held.enter_context(_session(options, plan, output))
+        results = file_store(output, spark)
         stream = StreamRun(
             spark,
             plan,
             inputs,
-            folder,
-            checkpoint=checkpoint,
+            output,
+            checkpoint=place.folder,
             sink=options.sink(),
             policy=options.policy,
             available_now=options.available_now,
             files_per_batch=options.files_per_batch,
+            max_rate=options.max_rate,
+            forget=options.forget_ns,
+            most_held=options.most_held,
+            partitions=options.partitions,
             late_ok=options.late_ok,
             afresh=force,
             adopt=options.adopt,
@@ -364,9 +388,11 @@ def _stream(
             on_metrics=metrics,
         )
         shown = not options.json and options.format != CONSOLE
+        remove_parts(output, results, SUMMARY)
         with stream_progress(stream, shown=shown), prepared.placing():
             run = stream.run()
-    return run, write_outcome(run)
+        text = write_outcome(run)
+    return run, text
 
 
 def _explained(

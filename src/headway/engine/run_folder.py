@@ -148,19 +148,6 @@ class RunFolder:
                 self.folder.rmdir()
 
 
-def write_summary(folder: Path, data: dict[str, Any]) -> str:
-    """Into a folder that is written piece by piece; replaces the one that is there. Gives the
-    text."""
-    text = summary_text({**data, **MARK})
-    part = folder / f".{SUMMARY}{PART}"
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(folder / SUMMARY)
-    except OSError as error:
-        raise unwritable(folder, error) from None
-    return text
-
-
 def write_whole(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     """Several files into a folder that is made where needed: all beside first, then each gets its
     name, so that a full disk leaves none half written. FileError when that cannot be done."""

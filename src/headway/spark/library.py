@@ -1,6 +1,10 @@
 """For users of Spark: a query over their own DataFrames, in their own session.
 
-from headway.spark.library import stream
+from headway.spark.library import batch, stream
+
+with batch("query.yaml", {"speed": spark.read.…}) as outputs:
+    outputs["alarm"].write.…            # a DataFrame like any other
+    outputs.late.count()                # also failed, rejected, shed: what left its way
 
 outputs = stream("query.yaml", {"speed": spark.readStream.…})
 outputs["alarm"]                        # a streaming DataFrame, where no state is needed
@@ -13,8 +17,25 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 
+from headway.sources.in_memory import ArrowStream, Rows
+from headway.spark.batch.asked_batch import AskedBatch
 from headway.spark.given_plan import GivenQuery, plan_of
 from headway.spark.stream.asked_stream import AskedStream
+
+
+def batch(query: GivenQuery, data: Mapping[str, DataFrame | ArrowStream | Rows]) -> AskedBatch:
+    """A query over DataFrames, one for each source: ``timestamp``, the source's columns (narrower
+    types will do; times may be timestamps, without a zone UTC's, or whole microseconds), and if
+    there are any ``vehicle``, ``arrived_at`` and ``position`` (a number that breaks ties of
+    arrival). Tables of Arrow, pandas or Polars and lists of rows are taken too.
+
+    Gives the outputs by name as DataFrames that nothing has computed yet (where tuples could be
+    late for a join or a window, the sources are looked at first), what left its way as ``side``,
+    ``late``, ``failed``, ``rejected`` and ``shed``, and ``release`` for what several of them share.
+    The answers are those of the vehicle engine in any session: in ANSI mode or not, in any zone,
+    through Spark Connect; no setting is changed. InputError for a query or data that do not fit.
+    """
+    return AskedBatch(plan_of(query), data)
 
 
 def stream(query: GivenQuery, data: Mapping[str, DataFrame]) -> AskedStream:

@@ -157,12 +157,9 @@ def command(*options: str | Path) -> list[str]:
 
 def test_a_scheme_without_a_class_leaves_nothing_behind(tmp_path: Path) -> None:
     said = "this Spark has no file system for s3a:; add the package that brings it: --conf spark.j"
-    places = {
-        "--output": ("--input", RECORDING, "--output", "s3a://fleet/out"),
-        "--input": ("--input", "s3a://fleet/in", "--output", "out"),
-    }
-    for options in places.values():
-        done = subprocess.run(command(*options), cwd=tmp_path, capture_output=True, text=True,
+    for given, output in ((str(RECORDING), "s3a://fleet/out"), ("s3a://fleet/in", "out")):
+        words = command("--input", given, "--output", output)
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True,
                               timeout=PATIENCE_S, check=False)  # fmt: skip
         assert done.returncode == 2, done.stderr
         assert said in done.stderr

@@ -192,6 +192,10 @@ SPARK_ONLY = frozenset(
         "checkpoint",
         "available_now",
         "files_per_batch",
+        "max_rate",
+        "forget",
+        "most_held",
+        "partitions",
         "late_ok",
         "adopt",
         "upload_gap",
@@ -430,6 +434,35 @@ def run(
         int | None,
         typer.Option(metavar="N", min=1, help="Spark, stream: files of a source in a micro-batch"),
     ] = None,
+    max_rate: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Spark, stream: tuples a second that are taken in at most"),
+    ] = None,
+    forget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Spark, stream: a vehicle of which nothing comes for so long (24h) loses its "
+            "state: its windows, joins and tracks begin anew",
+        ),
+    ] = None,
+    most_held: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Spark, stream: tuples of a vehicle that may wait for its other sources; more are "
+            "shed and listed",
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Spark, stream: parts that the vehicles are dealt out to (default: the slots)",
+        ),
+    ] = None,
     late_ok: Annotated[
         bool,
         typer.Option("--late-ok", help="Spark, stream: deadlines too short for it may pass"),
@@ -553,6 +586,10 @@ def run(
         checkpoint=checkpoint,
         available_now=available_now,
         files_per_batch=files_per_batch,
+        max_rate=max_rate,
+        forget=forget,
+        most_held=most_held,
+        partitions=partitions,
         late_ok=late_ok,
         adopt=adopt,
         upload_gap=upload_gap,

@@ -34,6 +34,9 @@ from headway.spark.state.partition_files import (
     next_segment,
     read_segments,
 )
+from headway.spark.state.state_migration import migrated
+from headway.spark.state.state_sections import fingerprint_of, form_of
+from headway.spark.state.vehicle_states import fingerprint_of_state
 from headway.spark.state.vehicle_steps import (
     KIND,
     StepInput,
@@ -200,9 +203,33 @@ class VehicleProgram:
     upload_gap: int | None = None
     program: Any = None
     """a broadcast variable of Spark"""
+    earlier: tuple[str, ...] = ()
+    """plans that states in the checkpoint may be of"""
+
+    @property
+    def library(self) -> bytes | None:
+        found: bytes | None = None if self.program is None else self.program.value
+        return found
+
+    def taken_up(self, states: list[bytes], fingerprint: str) -> tuple[list[bytes], bool]:
+        """States as this program's, which has the fingerprint, and whether some were of a plan
+        before it. DataError for one that is of none of them."""
+        found = [
+            one if fingerprint_of_state(one) == fingerprint else self._migrated(one)
+            for one in states
+        ]
+        return found, any(new is not old for new, old in zip(found, states, strict=True))
+
+    def _migrated(self, state: bytes) -> bytes:
+        whose = fingerprint_of_state(state)
+        for text in self.earlier:
+            before = plan_from_json(text)
+            if fingerprint_of(before, form_of(whose)) == whose:
+                return migrated(before, plan_from_json(self.text), state, self.library)
+        return state  # whoever reads it says whose it is not
 
     def steps(self) -> VehicleSteps:
-        program = None if self.program is None else self.program.value
+        program = self.library
         return _steps(
             self.text,
             self.listed,
@@ -262,10 +289,12 @@ class VehicleRows:
         else:
             data = [blobs[segment.name] for segment in segments]
         steps = self.program.steps()
+        stale = False
         newest = max(
             (pc.max(table.column(ARRIVED)).as_py() for table in tables.values()), default=0
         )
         try:
+            data, stale = self.program.taken_up(data, steps.fingerprint)
             output = self._step(steps, tables, data, part, newest)
         except DataError as error:
             raise blamed(error, self.folder or "the checkpoint", segments, data) from None
@@ -274,7 +303,7 @@ class VehicleRows:
                 yield OutputRows(name, rows)
         if output.side.num_rows:
             yield DroppedRows(output.side)
-        written = None if self.ends else next_segment(output, segments, moved=moved)
+        written = None if self.ends else next_segment(output, segments, moved=moved or stale)
         yield NewState(
             part,
             None if written is None else written[0],

@@ -43,7 +43,6 @@ from headway.spark.state.arrival_order import (
 )
 from headway.spark.state.delayed_uploads import uploads_apart, vehicles_of
 from headway.spark.state.native_loop import vehicle_loop
-from headway.spark.state.step_programs import step_program
 from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
 from headway.spark.state.vehicle_loops import Given, SideTuple, VehicleLoop
 from headway.spark.state.vehicle_states import (
@@ -139,12 +138,6 @@ class VehicleSteps(Protocol):
 # ---------------------------------------------------------------- the steps
 
 
-def program_for(plan: Plan) -> bytes | None:
-    """The compiled program of a plan, to be handed to :func:`vehicle_steps` in every task; None
-    where Python runs it (:func:`headway.spark.state.step_programs.step_program` says why)."""
-    return step_program(plan).library
-
-
 def vehicle_steps(
     plan: Plan,
     *,
@@ -157,7 +150,8 @@ def vehicle_steps(
 ) -> VehicleSteps:
     """Of a plan. ``listed``: the sources and operators whose lost tuples are told (None: all);
     ``hold``, ``forget`` and ``upload_gap`` (:mod:`headway.spark.state.delayed_uploads`) in
-    nanoseconds; ``program`` as :func:`program_for` gave it."""
+    nanoseconds; ``program`` is the library that
+    :func:`headway.spark.state.step_programs.step_program` made."""
     plan = on_one_node(plan)
     return FleetSteps(
         plan,

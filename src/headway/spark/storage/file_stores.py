@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PART = ".part"
+PUBLISH = "spark.headway.publish."
+"""with a scheme behind it: a setting of Spark that says how it publishes, where that does not
+follow from the scheme"""
 
 
 class Publishing(StrEnum):
@@ -118,6 +121,14 @@ def is_part_of(name: str, *names: str) -> bool:
 
 
 _PART_NAME = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}{re.escape(PART)}", re.DOTALL)
+
+
+def remove_parts(folder: Location, store: FileStore, *names: str) -> None:
+    """What processes that were killed while they wrote these files have left. Nobody may be writing
+    them."""
+    for entry in store.entries(folder):
+        if is_part_of(entry.name, *names):
+            store.remove(folder / entry.name)
 
 
 def marked(name: str, mark: str) -> str:

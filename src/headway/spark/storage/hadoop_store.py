@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 
 from headway.errors import FileError, InputError, Place
 from headway.spark.storage.file_stores import (
+    PUBLISH,
     AlreadyThere,
     Entry,
     NotThere,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 RENAMING = frozenset({LOCAL, "hdfs", "viewfs", "abfs", "abfss"})
 """Schemes whose renames are one step, of folders too"""
-PUBLISH = "spark.headway.publish."
-"""with a scheme behind it: a setting that says ``rename`` or ``manifest`` for other classes"""
 _PACKAGES = {
     "s3a": "org.apache.hadoop:hadoop-aws:{hadoop}",
     "abfs": "org.apache.hadoop:hadoop-azure:{hadoop}",
@@ -72,12 +71,11 @@ def _is_classic(session: Any) -> bool:
 
 
 def _publishing(at: Location, session: Any, java: Any, files: Any) -> Publishing:
-    scheme = at.scheme
-    if scheme == "viewfs":  # a mount table may lead anywhere
-        scheme = _mounted(at, java, files)
-    key = f"{PUBLISH}{scheme}"
+    key = f"{PUBLISH}{at.scheme}"
     said = session.conf.get(key, None) or session.sparkContext.getConf().get(key)
     if said is None:
+        # A mount table may lead anywhere.
+        scheme = _mounted(at, java, files) if at.scheme == "viewfs" else at.scheme
         return Publishing.RENAME if scheme in RENAMING else Publishing.MANIFEST
     try:
         return Publishing(said)

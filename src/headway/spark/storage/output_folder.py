@@ -82,10 +82,8 @@ class OutputFolder:
         return at
 
     def written(self, name: str) -> list[Location]:
-        """What readers of this run's data take: the folder, or its files where older ones may lie
-        beside them."""
-        at = self._written(name)
-        return [at] if self._by_name else [at / file for file in self._new_files(name)]
+        """The files of this run's data, as far as they are complete by now."""
+        return [self._written(name) / file for file in self._new_files(name)]
 
     def drop(self, name: str) -> None:
         """A part that is not to be there after all."""
@@ -214,9 +212,10 @@ class OutputFolder:
                 self.store.remove(at / entry.name)
 
     def _new_files(self, name: str) -> list[str]:
-        entries = self.store.entries(self.folder / name)
+        entries = self.store.entries(self._written(name))
         names = [entry.name for entry in entries if not entry.name.startswith(_HIDDEN)]
-        return [one for one in names if one not in self._found.listed(name)]
+        older = frozenset() if self._by_name else self._found.listed(name)
+        return [one for one in names if one not in older]
 
 
 @dataclass(frozen=True)
@@ -304,6 +303,14 @@ def _counted(folder: Location, store: FileStore) -> dict[str, frozenset[str]]:
 def _all_in(at: Location, store: FileStore) -> list[str]:
     there = store.status(at)
     return [entry.name for entry in store.entries(at)] if there and there.is_folder else []
+
+
+def write_summary(folder: Location, store: FileStore, data: dict[str, Any]) -> str:
+    """Into a folder that is written piece by piece; replaces the one that is there. Gives the
+    text."""
+    text = summary_text({**data, **MARK})
+    store.write_whole(folder / SUMMARY, text)
+    return text
 
 
 def complete_files(folder: Location, store: FileStore) -> dict[str, list[Location]]:

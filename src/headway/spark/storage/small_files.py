@@ -71,14 +71,12 @@ class SmallFiles:
             return name in self._held
         if self._sent is None:
             return self._store.exists(self._at(name))
-        self._take()
+        self.take()
         return name in self._held
 
     def names(self) -> list[str]:
         """In the driver: those that are complete."""
-        if self._sent is not None:
-            self._take()
-            return sorted(self._held)
+        self.take()
         return self._listed()
 
     def read(self, name: str) -> bytes:
@@ -97,8 +95,8 @@ class SmallFiles:
         return [one for one, name in zip(plain, names, strict=True)
                 if marked(one, self._mark) == name]  # fmt: skip
 
-    def _take(self) -> None:
-        """Writes what tasks have sent."""
+    def take(self) -> None:
+        """In the driver: writes what tasks have sent. To be called before what they did counts."""
         if self._sent is None:
             return
         sent: Mapping[str, bytes | None] = dict(self._sent.value)

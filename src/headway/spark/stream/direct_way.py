@@ -49,7 +49,6 @@ class DirectWay:
     def withdraw(self, record: BatchRecord) -> None:
         self._files.withdraw(record.files)
 
-    def sweep(self, record: BatchRecord | None) -> None:
-        del record
+    def sweep(self) -> None:
         outputs = [f"{name}.parquet" for name in self._work.accounts]
         self._files.sweep(self._work.name, outputs, self._work.sides.values())

@@ -29,7 +29,6 @@ from headway.model.operator_kinds import SPARK_STREAM
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.spark.batch.lower_batch import given_sources
-from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.engine_region import EXIT, struct_name, tagged_sources
 from headway.spark.lowering.frames import (
     ARRIVED,
@@ -85,9 +84,9 @@ class LoweredStream:
 def lower_stream(plan: Plan, sources: Mapping[str, DataFrame]) -> LoweredStream:
     """A plan whose outputs are of one kind over its sources, which have the columns that
     :func:`headway.spark.batch.lower_batch.lower_batch` wants; each must come in order of arrival,
-    vehicle by vehicle."""
+    vehicle by vehicle. Whoever begins a stream asks first whether Spark can run the plan
+    (:mod:`headway.spark.capabilities`): this is done again for every step."""
     plan = on_one_node(plan)
-    refuse_unsupported(plan, Mode.STREAM)
     given = given_sources(plan, sources)
     (kind,) = {kind_of(plan, output.name) for output in plan.query.outputs}
     streams = dict(plan.schemas)

@@ -33,6 +33,8 @@ from headway.spark.state.batch_manifest import (
     PartitionLoad,
 )
 from headway.spark.state.partition_files import StatesBefore
+from headway.spark.state.state_sections import NATIVE_FORM, PYTHON_FORM, form_of
+from headway.spark.state.step_programs import step_program
 from headway.spark.state.step_task import (
     Computing,
     FunctionRows,
@@ -41,9 +43,9 @@ from headway.spark.state.step_task import (
     VehicleRows,
 )
 from headway.spark.state.task_files import TaskReport
-from headway.spark.state.vehicle_steps import program_for
 from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
+from headway.spark.storage.small_files import SmallFiles
 from headway.spark.stream.lower_stream import Kind, LoweredStream, kind_of, lower_stream
 from headway.spark.tallies import Tally
 
@@ -73,7 +75,8 @@ class Bounds:
 class GroupWork:
     """What a group of outputs computes and where it goes; ``plan`` is the part that computes them.
     ``sides`` are the folders of the side outputs by kind, ``listed`` the sources and operators
-    whose side outputs are this group's (None: all)."""
+    whose side outputs are this group's (None: all); ``earlier``: the same part of plans whose
+    states may be there."""
 
     name: str
     plan: Plan
@@ -84,6 +87,7 @@ class GroupWork:
     listed: frozenset[str] | None = None
     bounds: Bounds = Bounds()
     share: Share = field(default_factory=Share)
+    earlier: tuple[Plan, ...] = ()
 
     @cached_property
     def accounts(self) -> dict[str, Account]:
@@ -128,15 +132,18 @@ class Way(Protocol):
     def withdraw(self, record: BatchRecord) -> None:
         """More input comes: windows that the end closed are open again."""
 
-    def sweep(self, record: BatchRecord | None) -> None:
-        """Removes what steps after this one left behind; none may be running."""
+    def sweep(self) -> None:
+        """Removes what steps left behind that never were done; none may be running."""
 
 
 class MicroBatches:
-    """Of one group, in one process. ``session`` is one of the group's own."""
+    """Of one group, in one process. ``session`` is one of the group's own; ``sent`` are files that
+    its tasks may leave to the driver."""
 
-    def __init__(self, session: SparkSession, work: GroupWork, way: Way) -> None:
-        self.session, self.work, self._way = session, work, way
+    def __init__(
+        self, session: SparkSession, work: GroupWork, way: Way, sent: Sequence[SmallFiles] = ()
+    ) -> None:
+        self.session, self.work, self._way, self._sent = session, work, way, sent
         self._records = BatchRecords(work.states, file_store(work.states, session))
         self._record: BatchRecord | None = None
         self._end: BatchRecord | None = None
@@ -157,7 +164,7 @@ class MicroBatches:
         self._end = self._records.end()
         if self._record is not None:
             self._way.publish(self._record)
-        self._way.sweep(self._record)
+        self._way.sweep()
 
     def run(self, batch: DataFrame, number: int, intake: Intake) -> None:
         """A micro-batch of Spark."""
@@ -198,6 +205,8 @@ class MicroBatches:
             )
         )
         record = _summed(done, reports, before, step, number, piece)
+        for files in self._sent:
+            files.take()
         self._records.commit(record)
         self._way.publish(record)
         self._records.sweep(record, done)
@@ -249,7 +258,7 @@ class MicroBatches:
     def _program(self) -> VehicleProgram:
         """Compiled once, and handed to the workers once."""
         plan, bounds = self.work.plan, self.work.bounds
-        program = program_for(plan)
+        program = self._library()
         shared: Any = None if program is None else self.session.sparkContext.broadcast(program)
         return VehicleProgram(
             plan_to_json(plan),
@@ -259,7 +268,27 @@ class MicroBatches:
             bounds.most_held,
             bounds.upload_gap,
             shared,
+            tuple(map(plan_to_json, self.work.earlier)),
         )
+
+    def _library(self) -> bytes | None:
+        """The compiled program; None where Python runs it. States that are there have the form of
+        one of them and go on in it."""
+        record = self._record
+        form = "" if record is None or not record.states else form_of(record.fingerprint)
+        if form == PYTHON_FORM:
+            return None
+        program = step_program(self.work.plan)
+        if form == NATIVE_FORM and program.library is None:
+            raise FileError(
+                "the states in the checkpoint are those of a compiled query, and it cannot be "
+                "compiled here",
+                place=Place(self.work.states.text),
+                got=program.reason,
+                want="go on where there is a compiler, or start afresh with a new --checkpoint and "
+                "a new --output",
+            )
+        return program.library
 
     # ---------------------------------------------------------------- the end
 

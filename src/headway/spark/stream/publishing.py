@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from headway.errors import FileError, Place
 from headway.spark.state.batch_manifest import BatchRecord, WrittenFile
@@ -90,25 +90,35 @@ class LoggedFiles:
         for name in (str(record.step), f"{record.step}.compact"):
             self.store.remove(self.output / folder / SPARK_LOG / name)
 
-    def sweep(self, folder: str, record: BatchRecord | None) -> None:
-        """Folders of tries that never became a step."""
-        files = () if record is None else record.files
-        kept = {one.hidden.split("/")[1] for one in files if one.hidden.startswith(f"{folder}/")}
-        for entry in self.store.entries(self.output / folder):
-            found = re.fullmatch(r"batch-(\d+)\.[0-9a-f]+", entry.name)
-            if found is None or entry.name in kept:
-                continue
-            if record is None or int(found[1]) >= record.step:
-                self.store.remove(self.output / folder / entry.name)
+    def names(self, folder: str) -> list[str]:
+        """The files that are there, whether they count or not."""
+        entries = self.store.entries(self.output / folder)
+        plain = [one for one in entries if not one.is_folder and one.name[0] not in "_."]
+        return [f"{folder}/{one.name}" for one in plain]
+
+    def sweep(self, folder: str) -> None:
+        """Removes files of tries that never became a step."""
+        there = self.names(folder)
+        if not there:
+            return
+        log = [one.name for one in self.store.entries(self.output / folder / SPARK_LOG)]
+        steps = [int(name.partition(".")[0]) for name in log if name[0] not in "._"]
+        lines = self._before(folder, max(steps) + 1) if steps else []
+        counts = {unquote(json.loads(line)["path"]).rpartition("/")[2] for line in lines}
+        for name in there:
+            if name.rpartition("/")[2] not in counts:
+                self.store.remove(self.output / name)
 
     def _before(self, folder: str, step: int) -> list[str]:
         """What the log says of the steps before this one."""
         lines: list[str] = []
-        first = max(0, step - COMPACT_EACH)
-        for number in range(first, step):
+        # back to the last that says all before it, which is one of the ten before
+        for number in range(step - 1, max(-1, step - 1 - COMPACT_EACH), -1):
             name = f"{number}.compact" if _is_compact(number) else str(number)
             text = self.store.read_text(self.output / folder / SPARK_LOG / name)
-            lines += [line for line in text.splitlines()[1:] if line]
+            lines = [*(line for line in text.splitlines()[1:] if line), *lines]
+            if _is_compact(number):
+                break
         return lines
 
     def _line(self, one: WrittenFile) -> str:

@@ -108,6 +108,8 @@ def _operator(operator: OperatorBase, schemas: Mapping[str, Schema]) -> Facets:
         value = getattr(operator, field.name)
         for setting, text in _texts(value, field.name):
             facets[setting] = Facet(text, forms)
+    if kept:
+        facets["output"] = Facet(schemas[operator.name].describe(), forms=True)
     if kept and len(operator.inputs) > 1:
         waits = "never" if operator.timeout is None else "up to its timeout"
         facets["waits for its inputs"] = Facet(waits, forms=True)

@@ -112,10 +112,14 @@ class SparkWay:
         files = self._write(stamped, name, step, None)
         tally = _tally(seen.get)
         if not tally.tuples:
-            for folder in {file.hidden.rpartition("/")[0] for file in files}:
-                self._store.remove(self._work.output / folder)
-            files = []
+            files = self._nothing(files)
         return TaskReport(0, files, {name: tally} if tally.tuples else {})
+
+    def _nothing(self, files: list[WrittenFile]) -> list[WrittenFile]:
+        """Spark writes a file where there is no row, too."""
+        for file in files:
+            self._store.remove(self._work.output / file.hidden)
+        return []
 
     # ---------------------------------------------------------------- outputs
 
@@ -134,11 +138,12 @@ class SparkWay:
             return []
         folder = f"{name}.{sink.format}"
         if self._by_log:
-            hidden = f"{folder}/{step.name}.{step.token}"
-        else:
-            hidden = f"{folder}/.{step.name}.{step.token}{PART}"
+            there = set(self._logged.names(folder))
+            writer.mode("append").save((self._work.output / folder).hadoop_path)
+            return [one for one in self._written(folder, None) if one.final not in there]
+        hidden = f"{folder}/.{step.name}.{step.token}{PART}"
         writer.mode("overwrite").save((self._work.output / hidden).hadoop_path)
-        return self._written(hidden, None if self._by_log else f"{folder}/{step.name}")
+        return self._written(hidden, f"{folder}/{step.name}")
 
     def _written(self, hidden: str, named: str | None) -> list[WrittenFile]:
         """The files in a folder that a writer of Spark wrote, and what they will be called; without
@@ -231,12 +236,12 @@ class SparkWay:
                 self._logged.withdraw(f"{name}.{self._sink.format}", record)
         self._renamed.withdraw(record.files)
 
-    def sweep(self, record: BatchRecord | None) -> None:
+    def sweep(self) -> None:
         outputs = [f"{name}.{self._sink.format}" for name in self._work.accounts]
         self._renamed.sweep(self._work.name, outputs, self._work.sides.values())
         if self._by_log:
             for folder in outputs:
-                self._logged.sweep(folder, record)
+                self._logged.sweep(folder)
 
 
 # ---------------------------------------------------------------- counts by observation

@@ -11,6 +11,7 @@ a window.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -109,6 +110,8 @@ class GroupQuery:
     limits: Limits
     on_rows: OnRows
     paces: list[StreamPace] = field(init=False)
+    earlier: tuple[Plan, ...] = ()
+    """plans that the checkpoint was run with before"""
     query: StreamingQuery | None = None
     batches: int = 0
     _work: MicroBatches | None = None
@@ -126,25 +129,34 @@ class GroupQuery:
             listed=self.listed,
             bounds=self.bounds,
             share=self.share,
+            earlier=tuple(self._parts_before()),
         )
         self.paces = [StreamPace() for _ in part.query.outputs]
         self._clock = time.monotonic()
+
+    def _parts_before(self) -> Iterator[Plan]:
+        """What earlier plans computed in the query of this name."""
+        for plan in self.earlier:
+            for group in groups_of(plan):
+                if group.name == self.group.name:
+                    yield part_with(plan, group.names)
 
     def start(self, spark: SparkSession) -> None:
         session = self.share.session(spark)
         for key, value in PLAIN_JOBS.items():
             session.conf.set(key, value)
-        batches = MicroBatches(
-            session, self.work, way_of(session, self.work, self.sink, self.run, self.on_rows)
-        )
+        quarantine = Quarantine(self.output / FOLDER, session)
+        rejected = Rejected(self.output / side_name(DropKind.REJECTED, self.plan), session)
+        way = way_of(session, self.work, self.sink, self.run, self.on_rows)
+        batches = MicroBatches(session, self.work, way, (quarantine.files, rejected.files))
         batches.take_up()
         self._work = batches
         with self.share.workers(spark):
             self._intake = self.inputs.intake(
                 session,
                 self.work.plan.query.sources,
-                Quarantine(self.output / FOLDER, session),
-                Rejected(self.output.path / side_name(DropKind.REJECTED, self.plan)),
+                quarantine,
+                rejected,
                 replace(
                     self.limits,
                     slots=lambda: self.share.slots(session),
@@ -174,15 +186,17 @@ class GroupQuery:
 
     def _on_batch(self, batch: DataFrame, number: int) -> None:
         """A soft batch waits at the gate with the deadline of what came now."""
-        assert self._work is not None
-        assert self._intake is not None
+        work, intake = self._work, self._intake
+        assert work is not None
+        assert intake is not None
         outputs = ", ".join(self.group.names)
         title = f"headway {self.plan.query.name}: batch {number}, output {outputs}"
         with (
             self.gate.passing(now() + self.group.deadline // MICROSECOND),
-            titled(self._work.session, title),
+            titled(work.session, title),
+            self.share.workers(work.session),
         ):
-            self._work.run(without_heartbeat(batch), number, self._intake)
+            work.run(without_heartbeat(batch), number, intake)
         self.batches += 1
         for pace, tally in zip(self.paces, self.tallies.values(), strict=True):
             pace.note(time.monotonic() - self._clock, tally.tuples)

@@ -21,6 +21,7 @@ from headway.model.plan import Plan
 from headway.model.quantities import SECOND, format_duration
 from headway.model.query import Criticality
 from headway.spark.batch.batch_sinks import FILES, OnRows, Sink
+from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.regions import ancestors
 from headway.spark.session.restarts import Restarts
 from headway.spark.session.spark_failures import explained, translated
@@ -30,7 +31,6 @@ from headway.spark.sources.checked_files import FOLDER, Quarantine, Rejected, no
 from headway.spark.sources.intake import Limits, StreamInputs
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
-from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
 from headway.spark.stream.checkpoints import MARK, Checkpoint, open_run
 from headway.spark.stream.micro_batches import Bounds
@@ -49,9 +49,10 @@ class StreamRun:
     another thread, or on Ctrl-C, with what was done until then. ``on_outcome`` gets it too, and
     every few seconds what was done so far.
 
-    ``forget``: vehicles of which nothing comes for so long (ns) lose their state; ``most_held``:
-    tuples of a vehicle that wait for other sources; ``partitions``: how many the vehicles are dealt
-    out to, otherwise as many as there are slots. ``adopt`` goes on with a query that has changed
+    ``max_rate``: tuples a second that are taken in, of all sources together; ``forget``: vehicles
+    of which nothing comes for so long (ns) lose their state; ``most_held``: tuples of a vehicle
+    that wait for other sources; ``partitions``: how many the vehicles are dealt out to, otherwise
+    as many as there are slots. ``adopt`` goes on with a query that has changed
     since the checkpoint, ``afresh`` throws its results away. ``locks`` are those of output and
     checkpoint where the caller holds them, as one does who looks before Spark starts.
     ``upload_gap``: what arrived so long (ns) before the newest of its vehicle is a delayed upload
@@ -62,13 +63,14 @@ class StreamRun:
         spark: SparkSession,
         plan: Plan,
         inputs: StreamInputs | Path,
-        output: Path,
+        output: Path | Location,
         *,
-        checkpoint: Path,
+        checkpoint: Path | Location,
         sink: Sink | None = None,
         policy: str = "edf",
         available_now: bool = False,
         files_per_batch: int | None = None,
+        max_rate: float | None = None,
         forget: int | None = None,
         most_held: int | None = None,
         partitions: int | None = None,
@@ -82,17 +84,18 @@ class StreamRun:
         on_outcome: Callable[[SparkRun], object] = lambda run: None,
         on_metrics: OnMetrics | None = None,
     ) -> None:
+        refuse_unsupported(plan, Mode.STREAM)
         if not late_ok:
             refuse_below_floor(plan)
         self._inputs: StreamInputs = Inputs(inputs) if isinstance(inputs, Path) else inputs
         self._sink = sink or Sink()
-        self._inputs.check(plan.query, streaming=True)
+        self._inputs.check(plan.query, streaming=True, spark=spark)
         self._sink.check(spark)
-        self._spark, self._plan, self._output = spark, plan, output
+        self._spark, self._plan, self._output = spark, plan, Location.of(output)
         self._on_look, self._on_outcome = on_look, on_outcome
         self._stopping = False
         hold = None if available_now else HOLD
-        place = Checkpoint(Location.of(checkpoint), Location.of(output), spark)
+        place = Checkpoint(Location.of(checkpoint), self._output, spark)
         self._held = ExitStack()
         if locks is None:
             locks = self._held.enter_context(claimed([place.folder, place.output], spark))
@@ -110,10 +113,9 @@ class StreamRun:
         any_hard = any(o.criticality is Criticality.HARD for o in plan.query.outputs)
         share = shares(any_hard=any_hard, policy=policy)
         self._gate = GATES[policy]()
-        self._rejected = Rejected(output / side_name(DropKind.REJECTED, plan))
+        self._rejected = Rejected(self._output / side_name(DropKind.REJECTED, plan), spark)
         if not run.resumed:
-            at = Location.of(output)
-            write_empty_side(plan, at, file_store(at, spark))
+            write_empty_side(plan, self._output, place.results)
         bounds = Bounds(hold, forget, most_held, partitions, upload_gap)
         self.queries: list[GroupQuery] = []
         listed: set[str] = set()
@@ -125,7 +127,7 @@ class StreamRun:
                     plan=plan,
                     group=group,
                     inputs=self._inputs,
-                    output=Location.of(output),
+                    output=self._output,
                     checkpoint=Location.of(checkpoint),
                     run=run.id,
                     began=run.began,
@@ -135,8 +137,9 @@ class StreamRun:
                     listed=frozenset(computed - listed),
                     available_now=available_now,
                     bounds=bounds,
-                    limits=Limits(files_per_batch),
+                    limits=Limits(files_per_batch, max_rate),
                     on_rows=on_rows,
+                    earlier=run.earlier,
                 )
             )
             listed |= computed
@@ -167,11 +170,12 @@ class StreamRun:
             self._stopping = True
         finally:
             self._stop_queries()
+        self._tell()
         if self._available_now and not self._stopping:
             with translated():
                 for query in self.queries:
                     query.finish()
-        self._tell()
+            self._tell()
         outcome = self.outcome()
         self._on_outcome(outcome)
         return outcome
@@ -251,7 +255,7 @@ class StreamRun:
             name: summary for group in self.queries for name, summary in group.summaries().items()
         }
         told = ("continued from its checkpoint: tuples are counted since the run began",)
-        left_out = Quarantine(self._output / FOLDER).entries()
+        left_out = Quarantine(self._output / FOLDER, self._spark).entries()
         return SparkRun(
             outputs=tuple(by_name[output.name] for output in self._plan.query.outputs),
             seconds=time.perf_counter() - self._clock,

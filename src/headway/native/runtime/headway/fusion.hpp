@@ -111,13 +111,14 @@ class SensorFusion : public GatheringOperator {
 
   /// The object's estimate for a moment, by what was measured up to then; false when unknown or not
   /// measured for longer than the rear window.
-  bool estimate(const ObjectKey& object, Microseconds at, State& state) const {
+  bool estimate(const ObjectKey& object, Microseconds at, State& state) {
     const Place track = tracks_.find(object);
     if (track == NOWHERE || tracks_[track].last == NOWHERE) return false;
     Place place = tracks_[track].last;
     while (place != NOWHERE && estimates_[place].timestamp > at) place = estimates_[place].before;
     if (place == NOWHERE || !estimates_[place].known) return false;
     if (earlier_by(at, REAR) > estimates_[place].timestamp) return false;
+    compute(object, place);
     state = estimates_[place].state;
     predict(state, at);
     return true;
@@ -223,7 +224,7 @@ class SensorFusion : public GatheringOperator {
       for (Place one = tracks_[place].first; one != NOWHERE; one = estimates_[one].after) ++count;
       save_count(writer, count);
       for (Place one = tracks_[place].first; one != NOWHERE; one = estimates_[one].after) {
-        save_estimate(writer, estimates_[one]);
+        save_estimate(writer, estimates_[one], is_saved_whole(tracks_[place], one));
       }
     }
   }
@@ -242,7 +243,9 @@ class SensorFusion : public GatheringOperator {
   static constexpr std::int64_t MOST_ARRIVALS = std::int64_t{1} << 62;
 
   /// An estimate after one measurement; `known` is false while nothing has come that one could
-  /// start with.
+  /// start with. One that came out of a saved state may not be computed yet: it follows from the
+  /// one before it and its measurement. The first and the last of a track always are, and those
+  /// whose measurement has gone.
   struct Estimate {
     Microseconds timestamp;
     Place before;
@@ -250,6 +253,7 @@ class SensorFusion : public GatheringOperator {
     /// NOWHERE when it has left the front window.
     Place measurement;
     bool known;
+    bool computed;
     State state;
   };
 
@@ -446,11 +450,28 @@ class SensorFusion : public GatheringOperator {
     if (track.front == NOWHERE || track.front == estimate.after) track.front = place;
   }
 
+  /// Makes sure that an estimate is there.
+  void compute(const ObjectKey& object, Place place) {
+    Place from = place;
+    while (!estimates_[from].computed) from = estimates_[from].before;
+    while (from != place) {
+      from = estimates_[from].after;
+      fuse_after_computed(object, from);
+    }
+  }
+
   /// Makes the estimate after a measurement from the one before it.
   void fuse(const ObjectKey& object, Place place) {
+    const Place before = estimates_[place].before;
+    if (before != NOWHERE) compute(object, before);
+    fuse_after_computed(object, place);
+  }
+
+  void fuse_after_computed(const ObjectKey& object, Place place) {
     Estimate& estimate = estimates_[place];
     const Measured& measurement = measurements_[estimate.measurement];
     const Place before = estimate.before;
+    estimate.computed = true;
     if (before == NOWHERE || !estimates_[before].known ||
         earlier_by(estimate.timestamp, REAR) > estimates_[before].timestamp) {
       estimate.state = State{};
@@ -465,10 +486,11 @@ class SensorFusion : public GatheringOperator {
 
   /// Forgets what is older than the windows. The newest estimate before the rear window stays: all
   /// that may still come is built upon it.
-  void prune(Track& track) {
+  void prune(const ObjectKey& object, Track& track) {
     const Microseconds newest = estimates_[track.last].timestamp;
     const Microseconds front = earlier_by(newest, FRONT), rear = earlier_by(newest, REAR);
     while (estimates_[track.front].timestamp < front) {
+      compute(object, track.front);
       Estimate& estimate = estimates_[track.front];
       leave(estimate);
       track.front = estimate.after;
@@ -476,6 +498,7 @@ class SensorFusion : public GatheringOperator {
     while (track.first != track.last) {
       const Place second = estimates_[track.first].after;
       if (estimates_[second].timestamp >= rear) break;
+      compute(object, second);
       estimates_.give(track.first);
       track.first = second;
       estimates_[second].before = NOWHERE;
@@ -500,7 +523,7 @@ class SensorFusion : public GatheringOperator {
     for (const Fused& fused : fused_) {
       const Microseconds last = found_[fused.last].timestamp;
       if (last > at) at = last;
-      prune(tracks_[fused.track]);
+      prune(tracks_.key(fused.track), tracks_[fused.track]);
     }
     if (at > newest_) newest_ = at;
     measured_.clear();
@@ -566,10 +589,16 @@ class SensorFusion : public GatheringOperator {
     return least;
   }
 
-  void save_estimate(StateWriter& writer, const Estimate& estimate) const {
+  /// Whether the state itself is written, which is far larger than a measurement.
+  bool is_saved_whole(const Track& track, Place place) const {
+    return place == track.first || place == track.last || estimates_[place].measurement == NOWHERE;
+  }
+
+  void save_estimate(StateWriter& writer, const Estimate& estimate, bool whole) const {
     writer.put(estimate.timestamp);
     save_value(writer, estimate.known);
-    if (estimate.known) save_value(writer, estimate.state);
+    save_value(writer, whole);
+    if (estimate.known && whole) save_value(writer, estimate.state);
     save_value(writer, estimate.measurement != NOWHERE);
     if (estimate.measurement == NOWHERE) return;
     const Measured& measurement = measurements_[estimate.measurement];
@@ -594,7 +623,8 @@ class SensorFusion : public GatheringOperator {
       for (; estimates > 0; --estimates) {
         if (!load_estimate(reader, tracks_[track])) return false;
       }
-      if (estimates_[tracks_[track].last].measurement == NOWHERE) return false;
+      const Estimate& last = estimates_[tracks_[track].last];
+      if (last.measurement == NOWHERE || !last.computed) return false;
     }
     return true;
   }
@@ -607,10 +637,14 @@ class SensorFusion : public GatheringOperator {
     Microseconds timestamp = 0;
     bool measured = false;
     if (!reader.get(timestamp) || !load_value(reader, estimate.known)) return false;
+    if (!load_value(reader, estimate.computed)) return false;
     if (before != NOWHERE && timestamp < estimates_[before].timestamp) return false;
-    if (estimate.known && !load_value(reader, estimate.state)) return false;
-    if (estimate.known && estimate.state.timestamp != timestamp) return false;
+    if (estimate.known && estimate.computed) {
+      if (!load_value(reader, estimate.state)) return false;
+      if (estimate.state.timestamp != timestamp) return false;
+    }
     if (!load_value(reader, measured)) return false;
+    if (!estimate.computed && (!measured || before == NOWHERE)) return false;
     Place kept = NOWHERE;
     if (measured && !load_measurement(reader, timestamp, kept)) return false;
     if (before != NOWHERE && estimates_[before].measurement != NOWHERE &&
