@@ -197,6 +197,8 @@ class Lease:
     @classmethod
     def take(cls, folder: Location, store: FileStore, clock: Clock, *, beats: bool = True) -> Lease:
         made = not store.exists(folder)
+        if made:
+            store.make_folder(folder)
         lease = cls(folder, store, clock, Holder.here(clock()), made)
         try:
             store.write_whole(folder / LOCK, lease.mine.text(), new=True)
