@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.contract.cases import CASES, SOURCES, query_of, random_queries
-from tests.contract.engines import side_of_batch, spark_batch, spark_stream
+from tests.contract.engines import side_of_batch, spark_batch, spark_stream, through_spark
 from tests.contract.random_queries import ALL, NATIVE, random_recording
 from tests.contract.recordings import Answer, Recording, differences, meaning, meant_side
 
@@ -71,6 +71,13 @@ def test_every_operator_in_batch_in_any_session(spark: SparkSession) -> None:
 def test_every_operator_as_a_stream(spark: SparkSession, sources: str, tmp_path: Path) -> None:
     plan, recording, expected = recorded(query_of(CASES, sources), seed=27)
     got = spark_stream(spark, plan, recording, tmp_path, random.Random(5))
+    assert differences(expected, got) == []
+
+
+def test_every_operator_through_the_writers_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """The other way from the tasks to the files; the rest is the same."""
+    plan, recording, expected = recorded(query_of(CASES, "plain"), seed=28)
+    got = spark_stream(spark, plan, recording, tmp_path, random.Random(6), through_spark)
     assert differences(expected, got) == []
 
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from headway.errors import HeadwayError
 from headway.spark.session.restarts import (
     GOOD_BATCHES,
     LONGEST_WAIT_S,
@@ -9,6 +14,7 @@ from headway.spark.session.restarts import (
     Restarts,
 )
 from headway.spark.session.spark_failures import passes
+from headway.spark.stream.stream_run import StreamRun
 
 LOST = "SparkException: ExecutorLostFailure (executor 1 exited)"
 
@@ -62,3 +68,56 @@ def test_good_batches_heal() -> None:
         restarts.note(batches)
         assert restarts.in_a_row == 0
     assert restarts.total == 3 * MOST_RESTARTS
+
+
+# -------------------------------------------------------------------- in a run
+
+
+class Failed:
+    """A streaming query that ended by an error."""
+
+    isActive = False  # noqa: N815 - Spark's name
+
+    def __init__(self, error: str) -> None:
+        self._error = error
+
+    def exception(self) -> Exception:
+        return RuntimeError(self._error)
+
+
+class Group:
+    """One that fails whenever it is started."""
+
+    def __init__(self, error: str) -> None:
+        self.query, self.batches, self.starts = Failed(error), 3, 0
+
+    def start(self, spark: object) -> None:
+        self.starts += 1
+
+
+def watched(group: Group, restarts: Restarts) -> bool:
+    run: Any = StreamRun.__new__(StreamRun)
+    run._spark = None
+    still: bool = run._still_runs(group, restarts)
+    return still
+
+
+def test_a_run_waits_before_it_starts_a_query_again_and_gives_up_at_last() -> None:
+    clock, group = Clock(), Group(LOST)
+    restarts = Restarts(clock)
+    for number in range(MOST_RESTARTS):
+        assert watched(group, restarts)
+        assert group.starts == number, "it waits"
+        clock.now += 2.0**number
+        assert watched(group, restarts)
+        assert group.starts == number + 1
+    with pytest.raises(HeadwayError, match="ExecutorLostFailure"):
+        watched(group, restarts)
+    assert restarts.total == MOST_RESTARTS
+
+
+def test_a_run_does_not_repeat_what_cannot_work() -> None:
+    group = Group("No space left on device")
+    with pytest.raises(HeadwayError, match="is full"):
+        watched(group, Restarts(Clock()))
+    assert group.starts == 0

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+from tests.spark.storage.hadoop_places import BUCKET, VIEWFS, mount
 
 from headway.errors import FileError
 from headway.spark.storage.file_stores import LocalStore
@@ -166,3 +168,15 @@ def test_of_two_who_take_over_one_gets_it(tmp_path: Path) -> None:
     assert Holder.read((tmp_path / LOCK).read_text()) == Holder(
         "another.host", 7, 0.0, "quicker", 1e12
     )
+
+
+@pytest.mark.parametrize("scheme", [VIEWFS, BUCKET])
+def test_on_file_systems_of_hadoop(spark: SparkSession, tmp_path: Path, scheme: str) -> None:
+    place = Location.of(f"{mount(spark, scheme, tmp_path / 'held')}/out")
+    with claimed([place], spark):
+        assert (tmp_path / "held" / "out" / LOCK).exists()
+        with pytest.raises(FileError, match=f"process {os.getpid()} on "), claimed([place], spark):
+            pass
+    assert not (tmp_path / "held" / "out" / LOCK).exists()
+    with claimed([place], spark):
+        pass

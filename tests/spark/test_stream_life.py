@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from tests.cli.running import headway
 
 from headway.compiler import compile_query
 from headway.errors import FileError
@@ -63,16 +64,16 @@ def run(spark: SparkSession, folder: Path, plan: Plan | None = None, **options: 
     ).run()
 
 
-def totals(folder: Path) -> dict[tuple[int, int], float]:
+def totals(folder: Path, output: str = "out") -> dict[tuple[int, int], float]:
     """(day, second) of a window's first tuple -> its sum"""
-    table = pq.read_table(folder / "out" / "total.parquet")
+    table = pq.read_table(folder / output / "total.parquet")
     times = [int(one.timestamp()) - BEGIN for one in table["timestamp"].to_pylist()]
     return {divmod(at, DAY): v for at, v in zip(times, table["v"].to_pylist(), strict=True)}
 
 
 def descriptions(spark: SparkSession) -> set[str]:
     """What Spark's page says of its jobs."""
-    jobs: Any = spark.sparkContext._jsc.sc().statusStore().jobsList(None)  # type: ignore[union-attr]
+    jobs: Any = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
     found = [jobs.apply(place).description() for place in range(jobs.size())]
     return {one.get() for one in found if one.isDefined()}
 
@@ -107,6 +108,15 @@ def test_a_delayed_upload_is_late_or_one_of_its_own(spark: SparkSession, tmp_pat
         else:
             assert totals(folder) == {**today, (0, 1): 63.0, (0, 41): 33.0}
             assert outcome.dropped("late") == 0
+    query = tmp_path / "query.yaml"
+    query.write_text(QUERY)
+    for engine in ("vehicle", "spark"):
+        done = headway(
+            "run", query, "--engine", engine, "--input", folder / "in",
+            "--output", folder / engine, *(("--master", "local[2]") if engine == "spark" else ()),
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        assert totals(folder, engine) == totals(folder), "a batch sees both days at once"
     with pytest.raises(FileError, match="the checkpoint is of another upload gap; got none"):
         run(spark, tmp_path / "apart")
 

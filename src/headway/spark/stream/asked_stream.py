@@ -36,6 +36,7 @@ from headway.spark.sources.checked_files import Quarantine, Rejected
 from headway.spark.sources.intake import Intake, Limits, StreamedTuples
 from headway.spark.spark_results import OutputProgress, SparkRun
 from headway.spark.stream.lower_stream import Kind, kind_of
+from headway.spark.stream.run_metrics import OnMetrics
 from headway.spark.stream.stream_run import StreamRun
 
 Place = PathLike[str] | str
@@ -93,13 +94,16 @@ class AskedStream(Mapping[str, DataFrame]):
         forget: str | None = None,
         most_held: int | None = None,
         partitions: int | None = None,
+        upload_gap: str | None = None,
         late_ok: bool = False,
         adopt: bool = False,
+        on_metrics: OnMetrics | None = None,
     ) -> RunningStream:
         """Starts to write every output, and what left its way, into the folder ``output``;
         ``checkpoint`` is where it goes on after a stop. ``available_now`` takes what is there, lets
-        the end of it come out, and ends. The rest are the options of ``headway run`` of these
-        names. FileError where another run is writing there, or one of another query was."""
+        the end of it come out, and ends. ``on_metrics`` is called after each micro-batch, in a
+        thread of its own. The rest are the options of ``headway run`` of these names. FileError
+        where another run is writing there, or one of another query was."""
         _refuse_connect(self.session)
         run = StreamRun(
             self.session,
@@ -113,8 +117,10 @@ class AskedStream(Mapping[str, DataFrame]):
             forget=None if forget is None else parse_duration(forget),
             most_held=most_held,
             partitions=partitions,
+            upload_gap=None if upload_gap is None else parse_duration(upload_gap),
             late_ok=late_ok,
             adopt=adopt,
+            on_metrics=on_metrics,
         )
         return RunningStream(run, self.session)
 
