@@ -22,6 +22,7 @@ from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.model.schema import DataType
+from headway.spark.batch.batch_sinks import Sink
 from headway.spark.batch.lower_batch import lower_batch
 from headway.spark.lowering.frames import ARROW
 from headway.spark.lowering.regions import part_with
@@ -31,6 +32,7 @@ from headway.spark.storage.locations import Location
 from headway.spark.stream.direct_way import DirectWay
 from headway.spark.stream.lower_stream import Kind, outputs_by_kind
 from headway.spark.stream.micro_batches import GroupWork, MicroBatches, Way
+from headway.spark.stream.spark_way import SparkWay
 from headway.spark.stream.ways import PLAIN_JOBS
 
 if TYPE_CHECKING:
@@ -42,6 +44,10 @@ Ways = Callable[["SparkSession", GroupWork], Way]
 
 def direct(session: SparkSession, work: GroupWork) -> Way:
     return DirectWay(session, work)
+
+
+def through_spark(session: SparkSession, work: GroupWork) -> Way:
+    return SparkWay(session, work, Sink(), "run", lambda name, rows: None)
 
 
 def table(recording: Recording, source: Source) -> Any:

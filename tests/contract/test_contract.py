@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.contract.cases import CASES, SOURCES, query_of, random_queries
-from tests.contract.engines import spark_batch, spark_stream
+from tests.contract.engines import side_of_batch, spark_batch, spark_stream, through_spark
 from tests.contract.random_queries import ALL, NATIVE, random_recording
-from tests.contract.recordings import Answer, Recording, differences, meaning
+from tests.contract.recordings import Answer, Recording, differences, meaning, meant_side
 
 from headway.compiler import compile_query
 from headway.model.plan import Plan
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 SMALL = {
     # It pays for large data only; on a few tuples it is most of the time.
     "spark.sql.adaptive.enabled": "false",
+}
+
+THEIRS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "America/St_Johns",
+    "spark.sql.parser.escapedStringLiterals": "true",
 }
 
 
@@ -51,10 +57,27 @@ def test_every_operator_in_batch(spark: SparkSession, sources: str) -> None:
     assert differences(expected, spark_batch(spark, plan, recording)) == []
 
 
+def test_every_operator_in_batch_in_any_session(spark: SparkSession) -> None:
+    """A user's: in ANSI mode, far from UTC."""
+    theirs = spark.newSession()
+    for key, value in {**SMALL, **THEIRS}.items():
+        theirs.conf.set(key, value)
+    plan, recording, expected = recorded(query_of(CASES, "plain"), seed=25)
+    assert differences(expected, spark_batch(theirs, plan, recording)) == []
+    assert side_of_batch(theirs, plan, recording) == meant_side(plan, recording)
+
+
 @pytest.mark.parametrize("sources", SOURCES)
 def test_every_operator_as_a_stream(spark: SparkSession, sources: str, tmp_path: Path) -> None:
     plan, recording, expected = recorded(query_of(CASES, sources), seed=27)
     got = spark_stream(spark, plan, recording, tmp_path, random.Random(5))
+    assert differences(expected, got) == []
+
+
+def test_every_operator_through_the_writers_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """The other way from the tasks to the files; the rest is the same."""
+    plan, recording, expected = recorded(query_of(CASES, "plain"), seed=28)
+    got = spark_stream(spark, plan, recording, tmp_path, random.Random(6), through_spark)
     assert differences(expected, got) == []
 
 

@@ -64,6 +64,14 @@ def test_the_console(tmp_path: Path) -> None:
     assert "--json and --format console both want standard output" in both.output
 
 
+def test_a_format_that_is_no_file(tmp_path: Path) -> None:
+    """Each batch is handed over once; only the side outputs are files."""
+    done = stream(recording(tmp_path / "in"), tmp_path / "out", "--format", "noop")
+    assert done.exit_code == 0, done.output
+    assert summary_of(tmp_path / "out")["outputs"][0]["tuples"] == 1
+    assert not (tmp_path / "out" / "alarm.noop").exists()
+
+
 @pytest.mark.parametrize("mode", [("--mode", "batch"), ("--mode", "stream", "--late-ok")])
 def test_an_unknown_format_is_refused_before_anything_is_computed(
     tmp_path: Path, mode: tuple[str, ...]

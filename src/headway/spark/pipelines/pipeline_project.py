@@ -116,11 +116,6 @@ def _spec(name: str, folder: Path) -> str:
 name: {name}
 storage: {storage}
 configuration:
-  spark.sql.session.timeZone: UTC
-  # Headway's SQL gives NULL for what ANSI mode would end the query for.
-  spark.sql.ansi.enabled: "false"
-  # Spark would put the driver's environment where a text says ${{env:NAME}}.
-  spark.sql.variable.substitute: "false"
   # Readers other than Spark then take times for UTC.
   spark.sql.parquet.outputTimestampType: TIMESTAMP_MICROS
 libraries:

@@ -111,11 +111,13 @@ class VehicleStates:
             columns[f"seen{source}"] = pa.array(np.ascontiguousarray(self.seen[:, source]))
         parts = [_stream_of(table) for table in (pa.table(columns), *self.held)]
         description = json.dumps(
-            {"fingerprint": self.fingerprint, "sizes": [len(part) for part in parts]}
+            {"fingerprint": self.fingerprint, "sizes": [part.size for part in parts]}
         ).encode()
-        body = b"".join([description, *parts])
-        header = _HEADER.pack(_MAGIC, _VERSION, 0, zlib.crc32(body), len(description))
-        return header + body
+        checksum = 0
+        for part in (description, *parts):
+            checksum = zlib.crc32(part, checksum)
+        header = _HEADER.pack(_MAGIC, _VERSION, 0, checksum, len(description))
+        return b"".join([header, description, *parts])
 
 
 def states_from(data: bytes, fingerprint: str | None = None) -> VehicleStates:
@@ -181,13 +183,19 @@ def _damaged(data: bytes) -> DataError:
     )
 
 
-def _stream_of(table: Any) -> bytes:
+def _stream_of(table: Any) -> Any:
+    """A table as bytes (an Arrow buffer), which are laid out once: they may be many."""
     table = table.combine_chunks()  # what many micro-batches added is one piece again
-    sink = pa.BufferOutputStream()
+    counting = pa.MockOutputStream()
+    _write_stream(table, counting)
+    found = pa.allocate_buffer(counting.size())
+    _write_stream(table, pa.FixedSizeBufferWriter(found))
+    return found
+
+
+def _write_stream(table: Any, sink: Any) -> None:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
 
 
 def _table_of(part: Any) -> Any:

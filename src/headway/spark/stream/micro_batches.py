@@ -106,9 +106,11 @@ class GroupWork:
 @dataclass(frozen=True)
 class Step:
     """Something to be computed by tasks. ``partitions``: vehicles are dealt out to so many; None:
-    rows stay where they are. ``token`` tells one try from another."""
+    rows stay where they are. ``token`` tells one try from another; ``number`` is the step's, of the
+    end that of the last step before it."""
 
     name: str
+    number: int
     token: str
     data: DataFrame
     computing: Computing
@@ -197,6 +199,7 @@ class MicroBatches:
         reports = self._way.reports(
             Step(
                 step_name(step),
+                step,
                 uuid.uuid4().hex[:8],
                 lowered.data,
                 self._computing(lowered, before),
@@ -304,6 +307,7 @@ class MicroBatches:
             reports = self._way.reports(
                 Step(
                     END,
+                    done.step,
                     uuid.uuid4().hex[:8],
                     nobody.select(F.lit(None).cast("string").alias(VEHICLE_COLUMN)),
                     self._vehicles(before, None, done.newest, ends=True),

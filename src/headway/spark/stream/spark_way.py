@@ -38,7 +38,7 @@ from headway.spark.state.vehicle_steps import KIND
 from headway.spark.storage.file_stores import file_store
 from headway.spark.stream.lower_stream import PART as PLACE
 from headway.spark.stream.lower_stream import by_vehicle, vehicle_place
-from headway.spark.stream.micro_batches import BATCH, GroupWork, Step
+from headway.spark.stream.micro_batches import GroupWork, Step
 from headway.spark.stream.publishing import LoggedFiles, RenamedFiles
 from headway.spark.tallies import BINS_PER_DOUBLING, Tally
 
@@ -130,8 +130,10 @@ class SparkWay:
         if sink.format == CONSOLE:
             self._show(rows, name, step, count)
             return []
-        number = step.name if step.name == END else str(int(step.name.removeprefix(BATCH)))
-        options = sink.options_for(output=name, batch=number, run=self._run)
+        # Tables that tell batches apart by a writer and a number that grows (Delta's txnAppId and
+        # txnVersion): the end is a writer of its own, or the step after it would have its number.
+        run = f"{self._run}-end" if step.name == END else self._run
+        options = sink.options_for(output=name, batch=str(step.number), run=run)
         writer = rows.write.format(sink.format).options(**options)
         if sink.format not in FILES:
             writer.mode("append").save()
@@ -208,7 +210,7 @@ class SparkWay:
             F.lit(None).cast("string").alias(SEGMENT),
             F.lit(None).cast("binary").alias(BLOB),
         )
-        tuples = step.data.select("*", *nothing, vehicle_place(step.partitions).alias(PLACE))
+        tuples = step.data.select("*", *nothing, F.expr(vehicle_place(step.partitions)))
         together = tuples.union(states.select(*nulls, SEGMENT, BLOB, PLACE))
         return together.repartitionById(step.partitions, F.col(PLACE)).drop(PLACE)
 

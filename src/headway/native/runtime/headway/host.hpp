@@ -281,7 +281,8 @@ std::uint8_t headway_save(headway::host::Bytes* state) {
   headway::host::Host& host = headway::host::host();
   host.saved.clear();
   headway::host::BufferWriter writer(host.saved);
-  const bool complete = host.save(writer) && writer.complete;
+  const bool saved = host.save(writer);
+  const bool complete = writer.end() && saved;
   *state = {host.saved.data(), host.saved.size()};
   return complete ? 1 : 0;
 }

@@ -59,17 +59,38 @@ enum class FleetEnd : std::uint8_t { ALL_RAN, WRONG_STATE, NO_MEMORY };
 /// row.
 inline constexpr std::uint16_t MALFORMED = 0x8000;
 
-/// The state of a program goes into a buffer.
+/// The state of a program goes to the end of a buffer, which knows of it after `end`.
 class BufferWriter final : public StateWriter {
  public:
-  explicit BufferWriter(Buffer& buffer) : buffer_(buffer) {}
+  explicit BufferWriter(Buffer& buffer) : buffer_(buffer) { begin(); }
+
   void write(const void* bytes, std::size_t count) override {
-    if (!buffer_.append(bytes, count)) complete = false;
+    end();
+    if (!buffer_.append(bytes, count)) complete_ = false;
+    begin();
   }
-  bool complete = true;
+
+  /// Bytes of the buffer with all that was written.
+  std::size_t size() const {
+    return next_ == nullptr ? buffer_.size() : static_cast<std::size_t>(next_ - buffer_.data());
+  }
+
+  /// Whether there was memory for all.
+  bool end() {
+    buffer_.lengthen(size());
+    next_ = end_ = nullptr;
+    return complete_;
+  }
 
  private:
+  void begin() {
+    if (buffer_.capacity() == 0) return;
+    next_ = buffer_.at(buffer_.size());
+    end_ = buffer_.at(buffer_.capacity());
+  }
+
   Buffer& buffer_;
+  bool complete_ = true;
 };
 
 /// Of a time keeper that takes tuples one by one and whose state has sections.
@@ -157,13 +178,13 @@ class FleetLoop {
     const std::size_t sizes_at = buffer.size();
     if (buffer.add(sections_ * sizeof(Size)) == nullptr) return false;
     BufferWriter writer(buffer);
-    std::size_t section = 0, before = buffer.size();
+    std::size_t section = 0, before = writer.size();
     time_.save_sections(writer, [&] {
-      const Size size = static_cast<Size>(buffer.size() - before);
-      before = buffer.size();
+      const Size size = static_cast<Size>(writer.size() - before);
+      before = writer.size();
       std::memcpy(buffer.at(sizes_at + section++ * sizeof size), &size, sizeof size);
     });
-    return writer.complete;
+    return writer.end();
   }
 
   /// Takes up a state in place of the present one; false when it is none of this program.

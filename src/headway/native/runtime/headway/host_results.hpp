@@ -38,6 +38,9 @@ class Buffer {
   const std::byte* data() const { return bytes_; }
   std::byte* at(std::size_t place) { return bytes_ + place; }
   std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  /// What was written behind the end, within the capacity, belongs to it.
+  void lengthen(std::size_t size) { size_ = size; }
 
  private:
   bool grow(std::size_t count) {

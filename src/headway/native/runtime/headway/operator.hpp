@@ -65,18 +65,27 @@ class OperatorOutput {
   ~OperatorOutput() = default;
 };
 
-/// Bytes of a state, written in one order and read in the same.
+/// Bytes of a state, written in one order and read in the same. A writer or reader that has its
+/// memory at hand says where, and no call is made for a value; not in small programs, where the
+/// calls take less room.
 class StateWriter {
  public:
   virtual void write(const void* bytes, std::size_t count) = 0;
   template <class T>
   void put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    write(&value, sizeof value);
+    if (GROWS && sizeof value < static_cast<std::size_t>(end_ - next_)) {
+      std::memcpy(next_, &value, sizeof value);
+      next_ += sizeof value;
+    } else {
+      write(&value, sizeof value);
+    }
   }
 
  protected:
   ~StateWriter() = default;
+  std::byte* next_ = nullptr;
+  std::byte* end_ = nullptr;
 };
 
 class StateReader {
@@ -86,11 +95,17 @@ class StateReader {
   template <class T>
   bool get(T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    return read(&value, sizeof value);
+    if (!GROWS || sizeof value > left_) return read(&value, sizeof value);
+    std::memcpy(&value, next_, sizeof value);
+    next_ += sizeof value;
+    left_ -= sizeof value;
+    return true;
   }
 
  protected:
   ~StateReader() = default;
+  const std::byte* next_ = nullptr;
+  std::size_t left_ = 0;
 };
 
 class Operator {

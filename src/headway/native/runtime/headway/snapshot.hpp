@@ -68,8 +68,10 @@ class SummedWriter final : public StateWriter {
 /// Reads a block of memory.
 class BlockReader final : public StateReader {
  public:
-  BlockReader(const void* bytes, std::size_t count)
-      : next_(static_cast<const std::byte*>(bytes)), left_(count) {}
+  BlockReader(const void* bytes, std::size_t count) {
+    next_ = static_cast<const std::byte*>(bytes);
+    left_ = count;
+  }
 
   bool read(void* bytes, std::size_t count) override {
     if (count > left_) return false;
@@ -90,10 +92,6 @@ class BlockReader final : public StateReader {
     sum.add(next_, left_);
     return sum.value() == wanted;
   }
-
- private:
-  const std::byte* next_;
-  std::size_t left_;
 };
 
 /// A truth value: false unless it was read and is one.

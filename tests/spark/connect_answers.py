@@ -1,0 +1,68 @@
+"""A process that knows Spark through Spark Connect only; says what differs from the meaning.
+
+In one process Spark is either classic or Connect, so the tests start this one:
+``python -m tests.spark.connect_answers``
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+
+from pyspark.sql import SparkSession
+from tests.contract.cases import query_of
+from tests.contract.engines import side_of_batch, spark_batch
+from tests.contract.random_queries import random_recording
+from tests.contract.recordings import differences, meaning, meant_side
+
+import headway as hw
+from headway.compiler import compile_query
+from headway.spark.library import batch
+from headway.spark.session.java_runtime import java_home
+
+ASKED = ("filter by a function", "join within a time", "windows of a join", "udo, then windows")
+
+
+def contract(spark: SparkSession) -> list[str]:
+    """Native operators, functions of the user, the engine inside the tasks; what left its way."""
+    query = query_of(ASKED, "plain")
+    plan = compile_query(query)
+    recording = random_recording(random.Random(24), query, vehicles=2, most=20)
+    wrong = differences(meaning(plan, recording), spark_batch(spark, plan, recording))
+    if side_of_batch(spark, plan, recording) != meant_side(plan, recording):
+        wrong.append("the side outputs differ")
+    return wrong
+
+
+def library(spark: SparkSession) -> list[str]:
+    """Users' own way in, and the front door."""
+    q = hw.QueryBuilder("q")
+    speed = q.source("speed", {"v": "double", "n": "int"})
+    q.output("ratio", speed.map("m", {"x": "v / n"}), deadline="1 s")
+    data = spark.createDataFrame([(10_000, 3.0, 2), (20_000, 3.0, 0)],
+                                 "timestamp long, v float, n short")  # fmt: skip
+    with batch(q, {"speed": data}) as outputs:
+        mine = sorted((row.x for row in outputs["ratio"].collect()), key=str)
+        told = [] if mine == [1.5, None] else [f"headway.spark's batch gave {mine}"]
+    with hw.run(q, {"speed": data}) as result:
+        values = result.tables["ratio"].column("x").to_pylist()
+        told += [] if values == [1.5, None] else [f"hw.run gave {values}"]
+        tuples = [one.tuples for one in result.summary.outputs]
+        told += [] if tuples == [2] else [f"hw.run counted {tuples}"]
+    return told
+
+
+def main() -> None:
+    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    try:
+        told = [f"by {type(spark).__module__}", *library(spark), *contract(spark), "all was asked"]
+        sys.stdout.write("\n".join(told) + "\n")
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()
