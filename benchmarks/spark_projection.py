@@ -4,7 +4,8 @@ Takes the numbers that ``bench_spark_stream.py --json`` and ``bench_spark_growth
 Of each query: processor time of a row (of all processes together, so it includes what Spark, Python
 and the driver do for it) times the rows of a second, by how busy a core should be. Of the driver: a
 micro-batch costs it something, each partition of it something, and each row what the growth with
-rows out says, as if every row came out; so how many rows a second it can keep up with. Of the network: the bytes of a row as they were read and written.
+rows out says, as if every row came out; so how many rows a second it can keep up with. Of
+the network: the bytes of a row as they were read and written.
 
     python benchmarks/spark_projection.py STREAM.json GROWTH.json
         [--vehicles 10000] [--hz 100] [--every 5] [--busy 0.7] [--network 1250]
@@ -131,8 +132,8 @@ def main() -> None:
             f"{told['cpu_us']:.2f} us a row: {told['cores']} cores; driver "
             f"{told['driver_ms']:,.0f} ms a micro-batch, "
             f"{told['driver_share']:.1%} of its core, {told['driver_rows_ms']:,.0f} ms of it "
-            f"for rows; {told['megabytes_s']:,.0f} MB/s in and out; first to saturate: {first[0]}, then "
-            f"{second[0]} at {second[1]:,.0f} rows/s"
+            f"for rows; {told['megabytes_s']:,.0f} MB/s in and out; first to saturate: {first[0]}, "
+            f"then {second[0]} at {second[1]:,.0f} rows/s"
         )
     if options.json:
         options.json.write_text(json.dumps(found, indent=1))
