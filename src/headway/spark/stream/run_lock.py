@@ -189,16 +189,24 @@ class Lease:
     store: FileStore
     clock: Clock
     mine: Holder
+    made: bool = False
+    """whether the folder was made for it"""
     lost: Holder | None = None
     _over: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     def take(cls, folder: Location, store: FileStore, clock: Clock, *, beats: bool = True) -> Lease:
-        lease = cls(folder, store, clock, Holder.here(clock()))
+        made = not store.exists(folder)
+        if made:
+            store.make_folder(folder)
+        lease = cls(folder, store, clock, Holder.here(clock()), made)
         try:
             store.write_whole(folder / LOCK, lease.mine.text(), new=True)
         except AlreadyThere:
             lease._take_over()
+        except FileError as error:  # people know the folder, not the lock
+            place = Place(folder.text)
+            raise FileError(replace(one, place=place) for one in error.problems) from None
         if beats:
             threading.Thread(target=lease._beats, name="headway lease", daemon=True).start()
         return lease
@@ -267,6 +275,8 @@ class Lease:
             there = self._read()
             if there is not None and there.id == self.mine.id:
                 self.store.remove(self.folder / LOCK)
+            if self.made and not self.store.entries(self.folder):
+                self.store.remove(self.folder)
 
 
 def _lives(pid: int) -> bool:
