@@ -142,13 +142,13 @@ class HadoopStore:
     def write_whole(self, at: Location, data: bytes | str, *, new: bool = False) -> None:
         content = data.encode() if isinstance(data, str) else data
         if not self.renames_whole:
-            self._create(at, content, replaces=not new)  # there when it is closed
+            self._create(at, content, at, replaces=not new)  # there when it is closed
             return
         if new and self.exists(at):  # most stores would refuse below; some replace
             raise AlreadyThere("there is a file or folder of that name", place=Place(at.text))
         part = at.parent / part_name(at.name)
         try:
-            self._create(part, content, replaces=False)
+            self._create(part, content, at, replaces=False)
             self._rename(part, at, replaces=not new)
         except BaseException:
             with suppress(FileError):
@@ -185,8 +185,9 @@ class HadoopStore:
     def _path(self, at: Location) -> Any:
         return self._java.org.apache.hadoop.fs.Path(at.hadoop_path)
 
-    def _create(self, at: Location, content: bytes, *, replaces: bool) -> None:
-        with _told(at, self._java):
+    def _create(self, at: Location, content: bytes, meant: Location, *, replaces: bool) -> None:
+        """Errors are about the file that is ``meant``."""
+        with _told(meant, self._java):
             stream = self._files.create(self._path(at), replaces)
             try:
                 stream.write(bytearray(content))

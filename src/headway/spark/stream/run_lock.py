@@ -189,12 +189,17 @@ class Lease:
     store: FileStore
     clock: Clock
     mine: Holder
+    made: bool = False
+    """whether the folder was made for it"""
     lost: Holder | None = None
     _over: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     def take(cls, folder: Location, store: FileStore, clock: Clock, *, beats: bool = True) -> Lease:
-        lease = cls(folder, store, clock, Holder.here(clock()))
+        made = not store.exists(folder)
+        if made:
+            store.make_folder(folder)
+        lease = cls(folder, store, clock, Holder.here(clock()), made)
         try:
             store.write_whole(folder / LOCK, lease.mine.text(), new=True)
         except AlreadyThere:
@@ -270,6 +275,8 @@ class Lease:
             there = self._read()
             if there is not None and there.id == self.mine.id:
                 self.store.remove(self.folder / LOCK)
+            if self.made and not self.store.entries(self.folder):
+                self.store.remove(self.folder)
 
 
 def _lives(pid: int) -> bool:
