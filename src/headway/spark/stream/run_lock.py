@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from headway.engine.run_folder import unwritable
 from headway.errors import FileError, Place
 from headway.spark.storage.file_stores import AlreadyThere, FileStore, NotThere, file_store
 from headway.spark.storage.locations import Location
@@ -106,12 +107,7 @@ def _taken(folder: Location, spark: SparkSession | None, clock: Clock) -> Lock:
             return FileLock.take(folder, clock)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
-                reason = error.strerror or str(error)
-                raise FileError(
-                    f"cannot write here: {reason}",
-                    place=Place(folder.text),
-                    want="name a folder that can be written to",
-                ) from None
+                raise unwritable(folder.path, error) from None
     return Lease.take(folder, file_store(folder, spark), clock)
 
 
