@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
@@ -203,7 +204,7 @@ class HadoopStore:
         options = self._java.org.apache.hadoop.fs.Options
         rename = options.Rename.OVERWRITE if replaces else options.Rename.NONE
         with _told(at, self._java):
-            context = self._context(at)
+            context = self._context
             if context is not None:
                 given = self._java.java.lang.reflect.Array.newInstance(rename.getClass(), 1)
                 given[0] = rename
@@ -219,10 +220,12 @@ class HadoopStore:
             raise NotThere("there is no such file or folder", place=Place(at.text))
         raise FileError("cannot be renamed", place=Place(at.text), got=f"as {to}")
 
-    def _context(self, at: Location) -> Any:
+    @cached_property
+    def _context(self) -> Any:
+        """None where the scheme has none. Making one takes long."""
         contexts = self._java.org.apache.hadoop.fs.FileContext
         try:
-            return contexts.getFileContext(self._path(at).toUri(), self._settings)
+            return contexts.getFileContext(self._files.getUri(), self._settings)
         except (Py4JJavaError, PySparkException):
             return None
 
