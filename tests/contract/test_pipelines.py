@@ -35,6 +35,9 @@ operators:
   mean: {aggregate: {v: avg(v), n: count(*)}, from: speed, by: [wheel], window: 500 ms}
   quick: {filter: v > 20, from: mean}
   slow: {filter: v <= 20, from: mean}
+  calm: {aggregate: {v: max(v)}, from: mean, window: 2 s}
+  twice: {join: {a: mean, b: quick}, within: 600 ms, keys: [wheel], select: {v: a.v, w: b.v}}
+  both: {union: [quick, slow]}
   braking:
     join: {left: moving, right: brake}
     within: 100 ms
@@ -44,6 +47,9 @@ operators:
 outputs:
   quick: {from: quick, deadline: 1 s}
   Slow: {from: slow, deadline: 1 s}
+  calm: {from: calm, deadline: 1 s}
+  twice: {from: twice, deadline: 1 s}
+  both: {from: both, deadline: 1 s}
   kmh: {from: kmh, deadline: 1 s}
   halved: {from: halved, deadline: 1 s}
   seldom: {from: seldom, deadline: 1 s}
@@ -118,9 +124,9 @@ def test_every_way_and_a_second_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert kinds == {
         ("table", "stream"): 1,
         ("table", "output"): 2,
-        ("materialized_view", "stream"): 1,
+        ("materialized_view", "stream"): 3,
         ("materialized_view", "engine"): 1,
-        ("materialized_view", "output"): 3,
+        ("materialized_view", "output"): 6,
     }
     expected, later = meaning(plan, first), meaning(plan, whole)
     assert {name for _, name, _ in expected} == {output.name for output in query.outputs}

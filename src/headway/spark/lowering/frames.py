@@ -260,7 +260,9 @@ def compute(
         value = F.col(f"{quoted(name)}.value")
         values.append(F.timestamp_micros(value) if tree.type is DataType.TIMESTAMP else value)
     if functions:
-        data = data.withColumns(functions)
+        # Not withColumns: through Spark Connect that looks at the data, and a pipeline loses sight
+        # of the dataset it reads.
+        data = data.select("*", *(value.alias(name) for name, value in functions.items()))
         fine = F.lit(True)
         for name in functions:
             fine &= F.col(f"{quoted(name)}.fine")

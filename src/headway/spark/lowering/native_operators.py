@@ -1,4 +1,8 @@
-"""Operators as native columns, joins and groups of Spark, one function an operator."""
+"""Operators as native columns, joins and groups of Spark, one function an operator.
+
+``withColumn`` is not used: through Spark Connect it looks at the data at once, and a pipeline then
+takes the table of another dataset as it is, instead of waiting for what it will be.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +54,9 @@ def lower_union(operator: Union, inputs: Mapping[str, StreamFrame], output: Sche
     for frame in frames:
         data = frame.data
         if marked and not frame.marked:
-            data = data.withColumn(LATE, F.lit(False))
+            data = data.select("*", F.lit(False).alias(LATE))
         if timed and not frame.timed:
-            data = data.withColumn(ARRIVED, F.lit(None).cast("bigint"))
+            data = data.select("*", F.lit(None).cast("bigint").alias(ARRIVED))
         whole = StreamFrame(data, frame.schema, marked, timed)
         parts.append(whole.select([F.col(name) for name in frame.names], output).data)
     united = parts[0]
@@ -107,12 +111,12 @@ def _sliced(frame: StreamFrame, within: int, *, own: bool) -> DataFrame:
     kept = [F.col(name).alias(name) for name in (VEHICLE_COLUMN, *frame.names)]
     data, time = frame.on_time().select(*kept), F.unix_micros(TIMESTAMP_COLUMN)
     if within == 0:
-        return data.withColumn(_SLICE, time)
+        return data.select("*", time.alias(_SLICE))
     if own:
-        return data.withColumn(_SLICE, _slice(time, within))
+        return data.select("*", _slice(time, within).alias(_SLICE))
     first, last = _slice(time - F.lit(within), within), _slice(time + F.lit(within), within)
     reached = F.when(first == last, F.array(first)).otherwise(F.array(first, last))
-    return data.withColumn(_SLICE, F.explode(reached))
+    return data.select("*", F.explode(reached).alias(_SLICE))
 
 
 def _slice(time: Column, within: int) -> Column:
@@ -163,7 +167,7 @@ def lower_aggregate(
 
     grouped = (
         frame.on_time()
-        .withColumn(_START, _starts(window, every))
+        .select("*", _starts(window, every).alias(_START))
         .groupBy(VEHICLE_COLUMN, _START, *operator.by)
         .agg(
             F.min(TIMESTAMP_COLUMN).alias("#oldest"),

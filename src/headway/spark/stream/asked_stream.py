@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -35,6 +34,7 @@ from headway.spark.lowering.regions import part_with
 from headway.spark.sources.checked_files import Quarantine, Rejected
 from headway.spark.sources.intake import Intake, Limits, StreamedTuples
 from headway.spark.spark_results import OutputProgress, SparkRun
+from headway.spark.storage.locations import Location
 from headway.spark.stream.lower_stream import Kind, kind_of
 from headway.spark.stream.run_metrics import OnMetrics
 from headway.spark.stream.stream_run import StreamRun
@@ -99,18 +99,18 @@ class AskedStream(Mapping[str, DataFrame]):
         adopt: bool = False,
         on_metrics: OnMetrics | None = None,
     ) -> RunningStream:
-        """Starts to write every output, and what left its way, into the folder ``output``;
-        ``checkpoint`` is where it goes on after a stop. ``available_now`` takes what is there, lets
-        the end of it come out, and ends. ``on_metrics`` is called after each micro-batch, in a
-        thread of its own. The rest are the options of ``headway run`` of these names. FileError
-        where another run is writing there, or one of another query was."""
+        """Starts to write every output, and what left its way, into the folder ``output`` (a path
+        or a URI); ``checkpoint`` is where it goes on after a stop. ``available_now`` takes what is
+        there, lets the end of it come out, and ends. ``on_metrics`` is called after each
+        micro-batch, in a thread of its own. The rest are the options of ``headway run`` of these
+        names. FileError where another run is writing there, or one of another query was."""
         _refuse_connect(self.session)
         run = StreamRun(
             self.session,
             self.plan,
             GivenFrames(self._sources),
-            Path(output),
-            checkpoint=Path(checkpoint),
+            Location.of(output),
+            checkpoint=Location.of(checkpoint),
             sink=Sink(format, dict(options or {})),
             policy="fifo",
             available_now=available_now,
@@ -122,14 +122,14 @@ class AskedStream(Mapping[str, DataFrame]):
             adopt=adopt,
             on_metrics=on_metrics,
         )
-        return RunningStream(run, self.session)
+        return RunningStream(run)
 
 
 class RunningStream:
     """A stream that runs, in the manner of Spark's ``StreamingQuery``."""
 
-    def __init__(self, run: StreamRun, session: SparkSession) -> None:
-        self._run, self._session = run, session
+    def __init__(self, run: StreamRun) -> None:
+        self._run = run
         self._outcome: SparkRun | None = None
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="headway-stream", daemon=True)

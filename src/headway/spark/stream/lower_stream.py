@@ -88,10 +88,6 @@ class LoweredStream:
     part: Plan
     schemas: dict[str, Schema]
 
-    @property
-    def sources(self) -> tuple[str, ...]:
-        return tuple(source.name for source in self.part.query.sources)
-
 
 def lower_stream(plan: Plan, sources: Mapping[str, DataFrame]) -> LoweredStream:
     """A plan whose outputs are of one kind over its sources, which have the columns that

@@ -204,6 +204,9 @@ class Lease:
             store.write_whole(folder / LOCK, lease.mine.text(), new=True)
         except AlreadyThere:
             lease._take_over()
+        except FileError as error:  # people know the folder, not the lock
+            place = Place(folder.text)
+            raise FileError(replace(one, place=place) for one in error.problems) from None
         if beats:
             threading.Thread(target=lease._beats, name="headway lease", daemon=True).start()
         return lease
