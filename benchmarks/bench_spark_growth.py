@@ -24,6 +24,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,13 @@ from bench_spark_stream import compare, setting, show, summary
 from spark_fleet import BEGIN_US, MOMENT, QUERIES, TICK_US, Fleet, write_file
 from spark_measuring import (
     JavaHeap,
-    Peak,
+    ProcessWatch,
     commits,
+    count_written,
     folder_size,
     headway,
     java_pid,
-    processor_s,
     session,
-    written,
 )
 from spark_peers import ROCKSDB, Given, window_native
 
@@ -50,9 +50,8 @@ MASTERS = ("local[1]", "local[2]", CLUSTER)
 OUT_ROWS = (10_000, 100_000, 1_000_000, 3_000_000)
 STATES = (1_000, 10_000, 100_000)
 PARTITIONS = (2, 8, 32)
-BATCHES = 3
+BATCHES = 4
 TOUCHED, SMALL_ROWS, SMALL_BATCHES = 200, 2_000, 20
-PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,6 @@ class Driver:
     """What the driver did for one micro-batch; memory in MB."""
 
     rows_out: int
-    partitions: int
     batch_ms: float
     cpu_ms: float
     python_mb: float
@@ -75,30 +73,30 @@ class DriverMeter:
         self._pids = (os.getpid(), java_pid(spark))
         self._heap = JavaHeap(spark)
 
-    def cpu_s(self) -> float:
-        return sum(map(processor_s, self._pids))
-
-    def run(self, fleet: Fleet, scratch: Path, rows_out: int, *more: str) -> Driver:
-        """A stream of ``BATCHES`` equal micro-batches."""
-        query = fleet.write(scratch / f"fleet{fleet.rows}")
+    def run(self, rows_out: int, scratch: Path, *more: str) -> Driver:
+        """A stream of ``BATCHES`` equal micro-batches; the first, in which the query starts, is
+        not in the times."""
+        fleet = _pairs(rows_out)
+        folder = scratch / f"fleet{fleet.rows}"
+        if not folder.exists():  # by another process: what writing takes is not the driver's
+            writer = get_context("spawn").Process(target=fleet.write, args=(folder,))
+            writer.start()
+            writer.join()
+        query = folder / "query.yaml"
         out = scratch / f"out{fleet.rows}-{time.monotonic_ns()}"
         self._heap.kept()
         self._heap.reset()
-        began, clock = self.cpu_s(), time.perf_counter()
-        with Peak(self._pids[0]) as python:
-            headway(query, query.parent / "recording", out, fleet.files // BATCHES, CLUSTER, *more)
-        cpu, took = self.cpu_s() - began, time.perf_counter() - clock
+        with ProcessWatch(*self._pids) as watch:
+            headway(query, folder / "recording", out, fleet.files // BATCHES, CLUSTER, *more)
         peak, kept = self._heap.peak(), self._heap.kept()
-        ends = commits(Path(f"{out}-checkpoint"))[:BATCHES]
-        between = [b - a for a, b in pairwise(ends)] or [took]
-        if (got := written(out).num_rows) != rows_out * BATCHES:
+        if (got := count_written(out)) != rows_out * BATCHES:
             raise SystemExit(f"{got:,} rows out instead of {rows_out * BATCHES:,}")
+        ends = commits(Path(f"{out}-checkpoint"))[:BATCHES]
         return Driver(
             rows_out,
-            0,
-            1e3 * statistics.median(between),
-            1e3 * cpu / BATCHES,
-            python.mb,
+            1e3 * (ends[-1] - ends[0]) / (BATCHES - 1),
+            1e3 * watch.processor_s(ends[0], ends[-1]) / (BATCHES - 1),
+            watch.most_mb,
             peak,
             kept,
         )
@@ -115,9 +113,9 @@ def rows_out(options: argparse.Namespace) -> list[dict[str, Any]]:
     with session(CLUSTER) as spark, tempfile.TemporaryDirectory(prefix="headway-rows-") as scratch:
         meter = DriverMeter(spark)
         sizes = [size for size in OUT_ROWS if size <= options.most_rows]
-        meter.run(_pairs(sizes[0]), Path(scratch), sizes[0])  # to warm up
+        meter.run(sizes[0], Path(scratch))  # to warm up
         for size in sizes:
-            one = meter.run(_pairs(size), Path(scratch), size)
+            one = meter.run(size, Path(scratch))
             found.append({"kind": "rows", **vars(one)})
             print(
                 f"{size:9,} rows out a micro-batch: {one.batch_ms:8,.0f} ms; driver "
@@ -134,18 +132,14 @@ def tasks(options: argparse.Namespace) -> list[dict[str, Any]]:
     """The same rows in more partitions."""
     size = min(100_000, options.most_rows)
     found = []
-    for partitions in PARTITIONS:
-        with (
-            session(CLUSTER, {PARTITIONS_KEY: str(partitions)}) as spark,
-            tempfile.TemporaryDirectory(prefix="headway-tasks-") as scratch,
-        ):
-            meter = DriverMeter(spark)
-            more = ("--conf", f"{PARTITIONS_KEY}={partitions}")
-            meter.run(_pairs(size), Path(scratch), size, *more)
-            one = meter.run(_pairs(size), Path(scratch), size, *more)
-        found.append({"kind": "tasks", **vars(one), "partitions": partitions})
-        print(f"{partitions:3} partitions: {one.batch_ms:8,.0f} ms a micro-batch, driver "
-              f"{one.cpu_ms:6,.0f} ms of processor", flush=True)  # fmt: skip
+    with session(CLUSTER) as spark, tempfile.TemporaryDirectory(prefix="headway-tasks-") as scratch:
+        meter = DriverMeter(spark)
+        meter.run(size, Path(scratch))  # to warm up
+        for partitions in PARTITIONS:
+            one = meter.run(size, Path(scratch), "--partitions", str(partitions))
+            found.append({"kind": "tasks", **vars(one), "partitions": partitions})
+            print(f"{partitions:3} partitions: {one.batch_ms:8,.0f} ms a micro-batch, driver "
+                  f"{one.cpu_ms:6,.0f} ms of processor", flush=True)  # fmt: skip
     slope = np.polyfit([one["partitions"] for one in found], [one["cpu_ms"] for one in found], 1)[0]
     print(f"the driver's processor time grows by {slope:.2f} ms for a partition")
     return found
@@ -156,14 +150,14 @@ def tasks(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def write_states(folder: Path, vehicles: int) -> Path:
     """A row of every vehicle, then small files of a few: the windows of all stay open."""
-    query = folder / "query.yaml"
+    query, touched = folder / "query.yaml", min(TOUCHED, vehicles)
     names = pa.array([f"v{number:06d}" for number in range(vehicles)])
     first = np.full(vehicles, BEGIN_US)
     _write_speed(folder, 0, names, first)
     for number in range(1, SMALL_BATCHES + 1):
         row = np.arange(SMALL_ROWS)
-        tick = number * SMALL_ROWS // TOUCHED + row // TOUCHED
-        _write_speed(folder, number, names.take(pa.array(row % TOUCHED)), BEGIN_US + tick * TICK_US)
+        tick = number * SMALL_ROWS // touched + row // touched
+        _write_speed(folder, number, names.take(pa.array(row % touched)), BEGIN_US + tick * TICK_US)
     query.write_text(QUERIES["window"].replace("window: 5 s", "window: 1 h"))
     return query
 

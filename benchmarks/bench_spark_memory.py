@@ -159,10 +159,10 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=1800)
     parser.add_argument("--samples", type=int, default=12)
     parser.add_argument("--json", type=Path, help="write all numbers there")
-    parser.add_argument("--quick", action="store_true", help="the hour in 400 micro-batches")
+    parser.add_argument("--quick", action="store_true", help="the hour in 300 micro-batches")
     options = parser.parse_args()
     if options.quick:
-        options.batches = 400
+        options.batches = 300
     with tempfile.TemporaryDirectory(prefix="headway-memory-") as name:
         scratch = Path(name)
         (scratch / "query.yaml").write_text(QUERY)

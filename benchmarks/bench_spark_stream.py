@@ -45,6 +45,8 @@ TODAYS_FUSION = 21_700
 """rows a second of the fusion when its state was in ``transformWithState``"""
 GOALS = {"window": 1.2, "join": 1.0, "small": 1.0}
 CHECKED_VEHICLES = 3
+EXAMPLE_ROWS = 1026
+"""of a vehicle of the collision warning's recording"""
 OUTPUTS = {"fusion": ("out",), "collision": ("output1", "output2", "output3")}
 LONGEST_S = 3600
 ADDED = ("deadline", "completed", "latency", "missed", "replayed")
@@ -78,13 +80,14 @@ class Setting:
 
 
 def setting(case: str, rows: int, vehicles: int, master: str) -> Setting:
-    """``small``: one small file a micro-batch, at most 40 of them."""
+    """``small``: one small file a micro-batch, at most 25 of them."""
     if case == "small":
-        rows = min(rows, 40 * SMALL_ROWS)
+        rows = min(rows, 25 * SMALL_ROWS)
         return Setting(case, Fleet("window", rows, vehicles, SMALL_ROWS), 1, master)
     of_one = Fleet(case, rows, vehicles, 1)
-    if case == "collision":  # each vehicle has the rows of the example's
-        rows = min(rows, vehicles * 1026)
+    if case == "collision":  # each vehicle has the rows of one of the example's
+        vehicles = max(CHECKED_VEHICLES, min(vehicles, rows // EXAMPLE_ROWS))
+        rows = vehicles * EXAMPLE_ROWS
     per_file = min(BATCH_ROWS, rows // 2) // len(of_one.sources) // FILES_PER_BATCH
     return Setting(case, Fleet(case, rows, vehicles, max(1, per_file)), FILES_PER_BATCH, master)
 
@@ -264,7 +267,7 @@ def in_a_process(case: str, options: argparse.Namespace) -> list[dict[str, Any]]
 
 def run_case(case: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     listed = [int(number) for number in options.vehicles.split(",")]
-    if case not in ("window", "fusion"):
+    if case != "window":
         listed = [listed[len(listed) // 2]]
     found = []
     with session(options.master) as spark:

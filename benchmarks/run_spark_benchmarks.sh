@@ -8,7 +8,7 @@
 set -eu
 folder=build/spark-benchmarks
 size=--quick
-kills="--kills 5 --executors 1 --pieces 8"
+kills="--kills 3 --executors 1 --pieces 8 --cases window,join,collision_warning"
 for given in "$@"; do
     case "$given" in
     --full)

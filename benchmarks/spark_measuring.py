@@ -20,6 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
@@ -73,11 +74,19 @@ def headway(
         )
 
 
+def _published(scratch: Path, output: str) -> list[Path]:
+    folder = scratch / f"{output}.parquet"
+    return [path for path in sorted(folder.rglob("*.parquet")) if path.name[0] not in "._"]
+
+
+def count_written(scratch: Path, output: str = "out") -> int:
+    """Rows, without reading them."""
+    return sum(pq.read_metadata(path).num_rows for path in _published(scratch, output))
+
+
 def written(scratch: Path, output: str = "out") -> pa.Table:
     """What a program wrote; files that are not published do not count."""
-    folder = scratch / f"{output}.parquet"
-    files = [p for p in sorted(folder.rglob("*.parquet")) if p.name[0] not in "._"]
-    tables = [pq.ParquetFile(path).read() for path in files]
+    tables = [pq.ParquetFile(path).read() for path in _published(scratch, output)]
     if not tables:
         return pa.table({})
     return pa.concat_tables([t for t in tables if t.num_rows] or tables[:1])
@@ -159,25 +168,35 @@ class JavaHeap:
         return float(runtime.totalMemory() - runtime.freeMemory()) / 2**20
 
 
-class Peak(threading.Thread):
-    """The most resident memory of a process while a block runs, looked at every 20 ms."""
+class ProcessWatch(threading.Thread):
+    """While a block runs, every 20 ms: processor time of some processes, and the most resident
+    memory of the first."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, *pids: int) -> None:
         super().__init__(daemon=True)
-        self._pid, self._over = pid, threading.Event()
-        self.mb = resident_mb(pid)
+        self._pids, self._over = pids, threading.Event()
+        self.most_mb = resident_mb(pids[0])
+        self._moments: list[float] = []
+        self._used: list[float] = []
 
-    def __enter__(self) -> Peak:
+    def __enter__(self) -> ProcessWatch:
         self.start()
         return self
 
     def run(self) -> None:
         while not self._over.wait(0.02):
-            self.mb = max(self.mb, resident_mb(self._pid))
+            self.most_mb = max(self.most_mb, resident_mb(self._pids[0]))
+            self._moments.append(time.time())
+            self._used.append(sum(map(processor_s, self._pids)))
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self.join()
+
+    def processor_s(self, first: float, last: float) -> float:
+        """Between two moments of the clock."""
+        begin, end = np.interp([first, last], self._moments, self._used)
+        return float(end - begin)
 
 
 # ---------------------------------------------------------------- one run

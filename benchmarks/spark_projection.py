@@ -4,8 +4,8 @@ Takes the numbers that ``bench_spark_stream.py --json`` and ``bench_spark_growth
 Of each query: processor time of a row (of all processes together, so it includes what Spark, Python
 and the driver do for it) times the rows of a second, by how busy a core should be. Of the driver: a
 micro-batch costs it something, each partition of it something, and each row what the growth with
-rows out says, which should be nothing; so how many partitions it can keep up with, and how many
-rows a second those are. Of the network: the bytes of a row as they were read and written.
+rows out says, as if every row came out; so how many rows a second it can keep up with. Of
+the network: the bytes of a row as they were read and written.
 
     python benchmarks/spark_projection.py STREAM.json GROWTH.json
         [--vehicles 10000] [--hz 100] [--every 5] [--busy 0.7] [--network 1250]
@@ -42,14 +42,16 @@ class DriverCost:
             raise SystemExit("the second file needs at least two runs each of `rows` and `tasks`")
         slope, begin = _line(tasks, "partitions")
         by_row, _ = _line(rows, "rows_out")
-        return cls(max(0.0, begin), max(0.0, slope), 1e6 * by_row)
+        return cls(max(0.0, begin), max(0.0, slope), max(0.0, 1e6 * by_row))
 
-    def ms(self, partitions: int) -> float:
-        return self.fixed + self.partition * partitions
+    def ms(self, partitions: int, rows: float) -> float:
+        return self.fixed + self.partition * partitions + self.million * rows / 1e6
 
-    def most_partitions(self, every_s: float, busy: float) -> float:
-        room = 1e3 * every_s * busy - self.fixed
-        return room / self.partition if self.partition else float("inf")
+    def most_rows_s(self, wanted: Wanted, per_core: float) -> float:
+        """With a partition for each core, as many as the rows need."""
+        room = 1e3 * wanted.every * wanted.busy - self.fixed
+        cost = self.partition / per_core + self.million * wanted.every / 1e6
+        return max(0.0, room / cost) if cost else float("inf")
 
 
 def _line(runs: list[dict[str, Any]], over: str) -> tuple[float, float]:
@@ -79,11 +81,12 @@ def project(one: dict[str, Any], driver: DriverCost, wanted: Wanted) -> dict[str
     cost = one["programs"]["Headway"]["cpu_us"]
     cores = ceil(wanted.rate * cost / 1e6 / wanted.busy)
     per_core = 1e6 / cost * wanted.busy
-    driver_ms = driver.ms(cores)
+    rows = wanted.rate * wanted.every
+    driver_ms = driver.ms(cores, rows)
     bytes_row = max(1e-9, one["bytes_in"] + one["bytes_out"])
     limits = {
         f"{cores} cores": cores * per_core,
-        "the driver": driver.most_partitions(wanted.every, wanted.busy) * per_core,
+        "the driver": driver.most_rows_s(wanted, per_core),
         "the network of one machine": wanted.network * 1e6 / bytes_row,
     }
     return {
@@ -93,7 +96,7 @@ def project(one: dict[str, Any], driver: DriverCost, wanted: Wanted) -> dict[str
         "cores": cores,
         "driver_ms": driver_ms,
         "driver_share": driver_ms / 1e3 / wanted.every,
-        "driver_rows_ms": driver.million * wanted.rate * wanted.every / 1e6,
+        "driver_rows_ms": driver.million * rows / 1e6,
         "megabytes_s": wanted.rate * bytes_row / 1e6,
         "limits": dict(sorted(limits.items(), key=lambda limit: limit[1])),
     }
@@ -128,9 +131,9 @@ def main() -> None:
             f"{told['case']} (measured with {told['vehicles_measured']:,} vehicles): "
             f"{told['cpu_us']:.2f} us a row: {told['cores']} cores; driver "
             f"{told['driver_ms']:,.0f} ms a micro-batch, "
-            f"{told['driver_share']:.1%} of its core, rows would add {told['driver_rows_ms']:,.0f} "
-            f"ms; {told['megabytes_s']:,.0f} MB/s in and out; first to saturate: {first[0]}, then "
-            f"{second[0]} at {second[1]:,.0f} rows/s"
+            f"{told['driver_share']:.1%} of its core, {told['driver_rows_ms']:,.0f} ms of it "
+            f"for rows; {told['megabytes_s']:,.0f} MB/s in and out; first to saturate: {first[0]}, "
+            f"then {second[0]} at {second[1]:,.0f} rows/s"
         )
     if options.json:
         options.json.write_text(json.dumps(found, indent=1))

@@ -20,6 +20,7 @@ exploring.load_profile()
 
 MINUTES = (
     "tests/spark/test_cluster.py",
+    "tests/spark/test_benchmarks.py::test_all_programs",
     "tests/spark/test_kills.py::test_a_kill_leaves_no_trace[tyre",
     # Compiled with sanitizers once more; smaller ones of their kind are always run.
     "tests/contract/test_native_sanitized.py",

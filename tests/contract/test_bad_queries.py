@@ -81,6 +81,11 @@ BY_CODE: dict[str, tuple[str, str]] = {
         "schema: {v: double}}",
         "operators.one.parameters: it wants more",
     ),
+    "an optional part that the class does not have": (
+        '{udo: "tests.contract.test_bad_queries:Plain", inputs: {speed: speed}, '
+        "schema: {v: double}, cost: 1 ms, optional: {time: 3 ms, piece: 1 ms}}",
+        "operators.one.optional: tests.contract.test_bad_queries:Plain has no optional part",
+    ),
     "no such function": (
         '{map: {v: {python: "tests.contract.test_bad_queries:nothing", arguments: [v], '
         "returns: double}}, from: speed}",
@@ -166,6 +171,13 @@ class Refusing(UserOperator):
     def open(self, context: OperatorContext) -> None:
         super().open(context)
         raise QueryError("it wants more", at="parameters")
+
+    def process(self, inputs: Mapping[str, Sequence[Row]], now: int) -> Iterable[Row]:
+        return ()
+
+
+class Plain(UserOperator):
+    """Has nothing to do besides."""
 
     def process(self, inputs: Mapping[str, Sequence[Row]], now: int) -> Iterable[Row]:
         return ()

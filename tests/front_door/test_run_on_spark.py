@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
+from tests.spark.storage.hadoop_places import VIEWFS, mount
 
 import headway as hw
 from headway.errors import DataError
@@ -129,3 +131,18 @@ def test_dataframes_that_are_wrong(spark: SparkSession) -> None:
         hw.run(q, {"a": good, "b": good}, engine="vehicle")
     with hw.run(q, {"a": good, "b": ListSource([{"v": 2.0}])}) as mixed:
         assert mixed.tables["out"].num_rows == 2
+
+
+def test_a_folder_by_its_uri(spark: SparkSession, tmp_path: Path) -> None:
+    root = mount(spark, VIEWFS, tmp_path / "held")
+    shutil.copytree(RECORDING, tmp_path / "held" / "in 1")
+    query = EXAMPLE / "query.yaml"
+    meant = hw.run(query, RECORDING, engine="spark", spark=spark)
+    for uri in (f"{root}/in 1", f"file://{tmp_path}/held/in 1"):
+        result = hw.run(query, uri, engine="spark", spark=spark)
+        for output in meant.tables:
+            assert comparable(result, output) == comparable(meant, output)
+    in_the_car = hw.run(query, f"file://{tmp_path}/held/in 1", zero_cost=True)
+    assert all(comparable(in_the_car, name) == comparable(meant, name) for name in meant.tables)
+    with pytest.raises(DataError, match=r"got viewfs://.*; name a local one, or run it on Spark"):
+        hw.run(query, f"{root}/in 1")

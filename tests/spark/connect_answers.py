@@ -21,6 +21,12 @@ from headway.compiler import compile_query
 from headway.spark.library import batch
 from headway.spark.session.java_runtime import java_home
 
+SMALL = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
 ASKED = ("filter by a function", "join within a time", "windows of a join", "udo, then windows")
 
 
@@ -56,7 +62,12 @@ def library(spark: SparkSession) -> list[str]:
 def main() -> None:
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    # Spark's own word for: take a port that is free.
+    os.environ["SPARK_TESTING"] = "1"
+    builder = SparkSession.builder.remote("local[2]")
+    for key, value in SMALL.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
     try:
         told = [f"by {type(spark).__module__}", *library(spark), *contract(spark), "all was asked"]
         sys.stdout.write("\n".join(told) + "\n")

@@ -74,6 +74,11 @@ def test_the_projection_adds_up(projection: Any) -> None:
     # (5 s x 0.7 - 50 ms) / 2 ms = 1,725 partitions, of 100,000 rows/s each
     assert told["limits"]["the driver"] == pytest.approx(172.5e6)
     assert next(iter(told["limits"])) == "10 cores"
+    assert told["driver_rows_ms"] == pytest.approx(0, abs=1e-3)
+    # 10 ms for a million rows: 5 million of them are in a micro-batch.
+    told = projection.project(one, projection.DriverCost(50, 2, 10), wanted)
+    assert told["driver_ms"] == pytest.approx(120)
+    assert told["limits"]["the driver"] == pytest.approx(3450 / (2e-5 + 5e-5))
 
 
 @pytest.mark.spark

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from headway.spark.stream.run_metrics import JsonLines, QueryMetrics
 from headway.spark.tallies import Tally
 
 ALARM = Output(name="alarm", stream="fast", deadline=600_000_000, criticality=Criticality.HARD)
+
+RUN = UUID(int=7)
 
 
 def tally(latencies_ms: list[int], *, began: int = 0) -> Tally:
@@ -37,13 +40,13 @@ def test_sums_and_what_is_new() -> None:
     assert first.dropped == {"late": 4, "shed": 0, "failed": 0}
     assert not metrics.has_news((0, 0)), "told already"
     assert metrics.has_news((2, 2))
-    second = metrics.told((2, 2), {"alarm": tally([100, 700, 800])}, {}, {"held": 5}, {"id": "x"})
+    second = metrics.told((2, 2), {"alarm": tally([100, 700, 800])}, {}, {"held": 5}, {"id": RUN})
     assert (second.batch, second.outputs[0].new_tuples, second.outputs[0].new_misses) == (2, 1, 1)
     data = second.data()
     assert data["headway.alarm.misses"] == 2
     assert data["headway.held"] == 5
     assert data["headway.late"] == 0
-    assert data["spark.id"] == "x"
+    assert json.loads(json.dumps(data))["spark.id"] == str(RUN), "Spark gives an object"
 
 
 def test_what_earlier_processes_did_is_not_new() -> None:

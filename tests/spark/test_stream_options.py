@@ -138,7 +138,12 @@ def test_starting_afresh_touches_only_what_the_stream_wrote(tmp_path: Path) -> N
 
 def test_a_changed_query_goes_on_where_it_is_adopted(tmp_path: Path) -> None:
     given, output = recording(tmp_path / "in"), tmp_path / "out"
-    assert (done := stream(given, output)).exit_code == 0, done.output
+    told = tmp_path / "told.jsonl"
+    assert (done := stream(given, output, "--metrics", told)).exit_code == 0, done.output
+    last = json.loads(told.read_text().splitlines()[-1])
+    assert (last["headway.query"], last["headway.alarm.tuples"]) == ("hello", 1)
+    wrong = stream(given, output, "--upload-gap", "soon")
+    assert "--upload-gap: 'soon' is not a duration" in wrong.output
     changed = tmp_path / "query.yaml"
     changed.write_text(HELLO.read_text().replace("v > 30", "v > 32"))
     write(given, 1, 31.5)

@@ -270,10 +270,11 @@ def _unit(
     if isinstance(policy, RerankingPolicy):
         unit.rank = policy.rank(facts)
     last, part = steps[-1], operators[-1].optional_part
-    if part is not None and charged and not graph.consumers[operators[-1].name]:
+    if part is not None and not graph.consumers[operators[-1].name]:
         if isinstance(last.stateful, CustomOperator):  # not where a program is only laid out
             last.stateful.check_refines()
-        unit.refining = Refining(last.first, part.pieces, part.piece_on(node.speed))
+        if charged:
+            unit.refining = Refining(last.first, part.pieces, part.piece_on(node.speed))
     if head.gathering is not None:
         custom = stateful[head.name]
         cost = cost_of(head, node)

@@ -284,10 +284,13 @@ _REASON_OF_ARROW = re.compile(r"^.* Detail: \[errno \d+\] ", re.DOTALL)
 
 def unwritable(path: Path, error: Exception) -> FileError:
     reason = _REASON_OF_ARROW.sub("", getattr(error, "strerror", None) or str(error))
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
     return FileError(
         Problem(
             f"cannot write here: {reason}",
             place=Place(str(path)),
-            want="name a folder that can be written to",
+            want="make room on the disk and run the same command again"
+            if full
+            else "name a folder that can be written to",
         )
     )

@@ -31,6 +31,7 @@ from headway.model.user_operator import Row
 from headway.sources.in_memory import ArrowStream, Rows, in_memory
 from headway.sources.recordings import Contents, RecordedArrival, read_recording, scan_recording
 from headway.spark.session.spark_session import check_packages
+from headway.spark.storage.locations import Location
 
 if TYPE_CHECKING:
     from headway.native.native_engine import NativeEngine
@@ -70,9 +71,10 @@ def run(
 ) -> QueryResult:
     """Runs a plan (or a query, which is compiled first, for ``vehicle``) over data to its end.
 
-    ``data`` is the folder of a recording, or for each source a pandas, Polars or Arrow table, a
-    list of rows, or a Spark DataFrame (:mod:`headway.sources.in_memory` tells the columns). Data
-    of several vehicles has a column ``vehicle``; each has an engine of its own.
+    ``data`` is the folder of a recording (on Spark also the URI of one that Hadoop knows), or for
+    each source a pandas, Polars or Arrow table, a list of rows, or a Spark DataFrame
+    (:mod:`headway.sources.in_memory` tells the columns). Data of several vehicles has a column
+    ``vehicle``; each has an engine of its own.
 
     The engine of the car runs it, under ``policy`` and with the operators' declared costs
     (``zero_cost=True``: none) in virtual time, or in real time with ``clock='wall'`` or a clock of
@@ -159,7 +161,12 @@ class _Folder:
 
 def _recorded(data: object, sources: tuple[Source, ...]) -> _Replayed:
     if isinstance(data, str | PathLike):
-        folder = Path(data)
+        place = Location.of(data)
+        if not place.is_local:
+            want = "name a local one, or run it on Spark: engine='spark'"
+            raise DataError("the engine of the car reads local folders", at="data", got=place.text,
+                            want=want)  # fmt: skip
+        folder = place.path
         return _Folder(folder, sources, scan_recording(folder, sources))
     if not isinstance(data, Mapping):
         want = "a folder, or a mapping from each source to its table"
@@ -269,7 +276,7 @@ def _run_on_spark(compiled: CompiledQuery, data: Data, session: Any) -> QueryRes
     from headway.spark.batch.asked_batch import AskedBatch
 
     with compiled.placing():
-        given: Any = Path(data) if isinstance(data, str | PathLike) else data
+        given: Any = Location.of(data) if isinstance(data, str | PathLike) else data
         batch = AskedBatch(compiled.plan, given, session)
     return QueryResult(
         plan=compiled.plan,

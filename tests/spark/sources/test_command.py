@@ -42,7 +42,7 @@ def test_topics_as_a_stream_and_as_a_batch(broker: Broker, tmp_path: Path) -> No
     broker.send("speed", {"timestamp": BEGIN + 2, "v": 32.0})
     assert (done := run(address, output, *STREAM)).exit_code == 0, done.output
     assert values(output) == [31.0, 32.0], "each message once"
-    assert summary_of(output)["outputs"][0]["tuples"] == 1
+    assert summary_of(output)["outputs"][0]["tuples"] == 2, "of both processes"
     assert "speed/0:2: 1 × not JSON" in done.stdout
     assert (done := run(address, tmp_path / "batch", *MASTER)).exit_code == 0, done.output
     assert values(tmp_path / "batch") == [31.0, 32.0]

@@ -19,7 +19,7 @@ from headway.model.schema import DataType, Field, Schema
 from headway.spark.sources import file_intake
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Rejected
 from headway.spark.sources.file_checks import AT_ONCE, CheckedFile, FileChecks, GivenFile
-from headway.spark.sources.file_intake import Room, Spread, cut, in_step
+from headway.spark.sources.file_intake import Planned, Room, Spread, cut, in_step
 from headway.spark.sources.intake import Limits, Pace
 from headway.spark.sources.parquet_footers import Footer, footer_of
 from headway.spark.sources.recorded_files import read_batch
@@ -293,6 +293,24 @@ def test_tasks_follow_size_and_slots() -> None:
     assert Spread.of(large, 8).few_large
     assert not Spread.of(large, 1).few_large
     assert Spread.of([], 8).tasks == 1
+
+
+def test_sparks_plan_is_taken_where_nothing_is_gained_by_another(spark: SparkSession) -> None:
+    small = [given("speed", str(n), 1000, 10, n) for n in range(10)]
+    data = spark.range(1)
+
+    def is_right(files: list[CheckedFile], partitions: int, slots: int = 8) -> bool:
+        return Planned(data, partitions).is_right(files, Spread.of(files, slots))
+
+    assert is_right(small, 2)
+    assert not is_right(small, 1), "three tasks are quicker"
+    assert is_right(small, 1, slots=1)
+    large = [replace(one, file=replace(one.file, size=1 << 20)) for one in small]
+    assert not is_right(large, 10), "it would read columns that nobody asks for"
+    assert not is_right([replace(small[0], sound=False)], 1)
+    assert small[0].footer
+    times = replace(small[0].footer, reading=(("timestamp", "bigint"),))
+    assert not is_right([replace(small[0], footer=times)], 1)
 
 
 # -------------------------------------------------------------------- so many a second

@@ -14,6 +14,7 @@ from tests.spark.sources.intakes import drained, intake_of
 from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import schema
+from headway.spark.sources import file_checks
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, QuarantineEntry, notes
 from headway.spark.sources.recorded_files import read_batch
 
@@ -146,8 +147,11 @@ def test_a_stream_goes_on_with_the_rest(spark: SparkSession, tmp_path: Path) -> 
     assert "cannot be read as Parquet (is the file complete?)" in found["half.parquet"]
 
 
-def test_a_stream_of_many_files_goes_on_with_the_rest(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_of_many_files_goes_on_with_the_rest(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """So many that tasks look at their footers; again, those left out stay out."""
+    monkeypatch.setattr(file_checks, "BY_DRIVER", 4)
     folder = parquet_folder(tmp_path / "in")
     for number in range(20):
         pq.write_table(table(), folder / "speed" / f"{number:02}.parquet")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from tests.spark.state.steps import Answers, cut_up, uncut
 from headway.compiler import compile_query
 from headway.errors import DataError, EnvironmentMissing
 from headway.model.expression import Column, PythonCall, Sql
-from headway.model.operators import Aggregate, Input, Map
+from headway.model.operators import Aggregate, Input, Map, UserDefined
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.query import Output, Query, Source
@@ -267,3 +268,62 @@ def test_python_runs_what_cannot_be_compiled_and_says_why(
 
     monkeypatch.setattr(step_programs, "meaning_program", missing)
     assert step_program(window()) == step_programs.StepProgram(None, "There is no compiler.")
+
+
+COUNTING = """
+#pragma once
+#include "headway/user_operator.hpp"
+#include "streams.hpp"
+
+class Counting : public headway::UserOperator<users::Speed, users::Counted> {
+ public:
+  void start() override { seen_ = 0; }
+  void process(const users::Speed& row) override {
+    users::Counted out{};
+    out.v = headway::known(++seen_);
+    (void)row;
+    emit(out);
+  }
+
+ protected:
+  std::int32_t seen_ = 0;
+};
+
+class CountingOn : public Counting {
+ public:
+  void save(headway::StateWriter& writer) const override { writer.put(seen_); }
+  bool load(headway::StateReader& reader) override { return reader.get(seen_); }
+};
+
+class CountingFurther : public CountingOn {};
+"""
+
+
+def test_a_class_in_cpp_must_save_what_it_remembers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One program serves many vehicles: what a class keeps for itself would go from one to the
+    other."""
+    (tmp_path / "counting.hpp").write_text(COUNTING)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def plan(name: str) -> Plan:
+        step = UserDefined(
+            name="counted",
+            inputs=(Input("input", "speed"),),
+            native=f"counting.hpp:{name}",
+            schema=schema(v="int"),
+        )
+        source = Source(name="speed", schema=schema(v="int"))
+        output = Output(name="out", stream="counted", deadline=SECOND)
+        return compile_query(
+            Query(name="users", sources=(source,), steps=(step,), outputs=(output,))
+        )
+
+    forgetful = step_program(plan("Counting"), mode=Mode.DEBUG)
+    assert forgetful.library is None
+    assert "operators.counted: its class in C++ does not save what it remembers" in forgetful.reason
+    steps = native(plan("CountingFurther"))
+    gave = steps.step(StepInput({"speed": table(("a", 1, 0), ("b", 1, 0), ("a", 2, 0))}, None))
+    gave = steps.step(StepInput({"speed": table(("a", 3, 0), ("b", 3, 0))}, gave.state))
+    assert shown(gave.outputs["out"]) == [("a", 3, 3), ("b", 3, 2)]

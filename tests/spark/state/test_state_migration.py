@@ -26,6 +26,7 @@ from headway.native.toolchain import Mode
 from headway.spark.state.state_migration import Migration, migrated, migration_of
 from headway.spark.state.state_sections import NATIVE_FORM, PYTHON_FORM, fingerprint_of
 from headway.spark.state.step_programs import step_program
+from headway.spark.state.vehicle_states import states_from
 from headway.spark.state.vehicle_steps import StepInput, VehicleSteps, vehicle_steps
 
 FORMS = [
@@ -190,6 +191,21 @@ def test_there_and_back(form: str) -> None:
     back = migrated(new, old, there, program_of(old, form))
     assert back == state
     assert migration_of(new, old).dropped == ("s2", "once", "others", "few")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_segments_keep_what_they_say_of_vehicles(form: str) -> None:
+    """Of one that was forgotten, and of one of which nothing could be run yet."""
+    old, new = both(), window()
+    steps = vehicle_steps(old, forget=10 * MILLISECOND, program=program_of(old, form))
+    given = {"s0": table(("a", 1, 1)), "s1": table(("a", 2, 1))}
+    base = steps.step(StepInput(given, None)).state
+    delta = steps.step(StepInput({"s0": table(("b", 50, 1))}, base)).delta
+    assert states_from(delta).engines.to_pylist() == [None, b""]
+    there = states_from(migrated(old, new, delta, program_of(new, form)))
+    assert there.engines.to_pylist() == [None, b""]
+    assert there.vehicles.to_pylist() == ["a", "b"]
+    assert [held.num_rows for held in there.held] == [1]
 
 
 def test_what_does_not_change_the_form_of_a_state() -> None:

@@ -20,6 +20,7 @@ from typer.testing import Result
 from headway.spark.storage.file_stores import NotThere, file_store
 from headway.spark.storage.locations import Location
 from headway.spark.storage.output_folder import complete_files
+from headway.spark.stream.run_lock import claimed
 
 MASTER = ("--master", "local[2]")
 RECORDING = HELLO.parent / "recording"
@@ -114,6 +115,16 @@ def test_a_fleet_on_a_store_without_renames(spark: SparkSession, tmp_path: Path)
         assert pq.read_table(folder / "vehicles.parquet").num_rows == 1
         summary = json.loads((folder / "summary.json").read_text())
         assert set(summary["data"]) == {"alarm.parquet", "vehicles.parquet"}
+
+
+def test_a_second_run_into_a_folder_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    root = mount(spark, BUCKET, tmp_path / "held")
+    place = Location.of(f"{root}/out")
+    with claimed([place], spark):
+        refused = run(RECORDING, place.text)
+    assert refused.exit_code == 2
+    assert f"{place}: another run writes here; got process " in refused.output
+    assert plain(tmp_path / "held") == set()
 
 
 def test_what_is_wrong_with_a_uri(spark: SparkSession, tmp_path: Path) -> None:

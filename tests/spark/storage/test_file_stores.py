@@ -54,6 +54,15 @@ def test_a_file_is_written_replaced_and_read(place: Place, tmp_path: Path) -> No
     assert store.status(file) == entry
 
 
+def test_the_end_of_a_file(place: Place) -> None:
+    store, at = place
+    store.write_whole(at / "long", bytes(range(256)))
+    for size in (256, 8, 1, 0):
+        assert store.read_end(at / "long", size) == bytes(range(256))[256 - size :]
+    with pytest.raises(NotThere):
+        store.read_end(at / "gone", 1)
+
+
 def test_a_new_file_is_nobody_elses(place: Place) -> None:
     store, at = place
     store.write_whole(at / "lock", "mine", new=True)

@@ -58,6 +58,27 @@ def test_a_stream_goes_on_where_it_stopped(
     assert {"alarm.parquet", "summary.json", "_checkpoint", *sides} <= names
 
 
+def test_texts_whose_tuples_do_not_fit(spark: SparkSession, tmp_path: Path) -> None:
+    """Tasks read them and cannot write where the results go: what is left out and rejected comes
+    with their results, and is told once, however often the stream goes on."""
+    root = mount(spark, BUCKET, tmp_path / "held")
+    folder, out = tmp_path / "held" / "in 1" / "speed", tmp_path / "held" / "out%20"
+    folder.mkdir(parents=True)
+    rows = ["timestamp,v,arrived_at", f"{BEGIN},31,{BEGIN}", f",32,{BEGIN + 1}"]
+    (folder / "a.csv").write_text("\n".join(rows) + "\n")
+    (folder / "b.csv").write_text("\n".join([*rows[:2], f"{BEGIN},fast,{BEGIN}"]) + "\n")
+    for _ in range(2):
+        assert (done := run(root)).exit_code == 0, done.output
+        assert alarms(spark, root) == [31.0 * 3.6]
+        summary = json.loads((out / "summary.json").read_text())
+        assert summary["rejected"] == 1
+        assert summary["notes"][-2] == "source 'speed': 1 left out (quarantined)"
+        assert f"{root}/in 1/speed/b.csv" in summary["notes"][-1]
+        assert pq.read_table(out / "rejected.parquet").column("where").to_pylist() == ["speed"]
+        assert len(list((out / "_quarantine").glob("*.json"))) == 1
+        (folder / "c.csv").write_text(rows[0] + "\n")  # something new, without tuples
+
+
 def test_what_belongs_to_streams_is_said(tmp_path: Path) -> None:
     given = ("--input", HELLO.parent / "recording", "--output", tmp_path / "out")
     for option in ("--max-rate", "--forget", "--most-held", "--partitions"):

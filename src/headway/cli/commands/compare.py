@@ -16,6 +16,7 @@ from headway.cli.named_plan import runnable_plan
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.report.plan.plan_tables import BROKEN, KEPT, Table, sign
 from headway.spark.session.spark_session import check_master, owned_session
+from headway.spark.storage.locations import Location
 
 if TYPE_CHECKING:
     from headway.native.compare_native import NativeAgreement
@@ -32,7 +33,7 @@ NAMES = {OtherEngine.SPARK: "Spark", OtherEngine.NATIVE: "native engine"}
 
 def compare(
     query: terminal.QueryArgument,
-    input: Annotated[Path, typer.Option(metavar="DIR", help="the recording")],
+    input: Annotated[str, typer.Option(metavar="DIR", help="the recording")],
     engine: Annotated[
         OtherEngine,
         typer.Option(help="what is held against the vehicle engine: Spark, or its compiled twin"),
@@ -53,7 +54,7 @@ def compare(
     Exit code: 0 they agree on all, 1 they do not, 2 bad input.
     """
     prepared = runnable_plan(query, None, zero_cost=True)
-    found = _agreements(prepared, input, engine, master)
+    found = _agreements(prepared, Location.of(input).path, engine, master)
     holds = all(one.holds for one in found)
     if json:
         terminal.write(json_format.dumps([asdict(one) for one in found], indent=1) + "\n")

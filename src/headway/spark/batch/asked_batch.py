@@ -29,6 +29,7 @@ from headway.spark.session.spark_session import local_session
 from headway.spark.side_files import in_order
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import SideCount, SparkRun
+from headway.spark.storage.locations import Location
 
 
 class AskedBatch(Mapping[str, DataFrame]):
@@ -39,7 +40,7 @@ class AskedBatch(Mapping[str, DataFrame]):
     def __init__(
         self,
         plan: Plan,
-        data: Path | Mapping[str, DataFrame | ArrowStream | Rows],
+        data: Path | Location | Mapping[str, DataFrame | ArrowStream | Rows],
         session: SparkSession | None = None,
     ) -> None:
         self.plan = plan
@@ -131,10 +132,10 @@ class AskedBatch(Mapping[str, DataFrame]):
         self.release()
 
     def _sources(
-        self, data: Path | Mapping[str, DataFrame | ArrowStream | Rows]
+        self, data: Path | Location | Mapping[str, DataFrame | ArrowStream | Rows]
     ) -> dict[str, DataFrame]:
         sources = self.plan.query.sources
-        if isinstance(data, Path):
+        if isinstance(data, Path | Location):
             return Inputs(data).read_batch(self.session, sources)
         check_names(data, sources)
         return {source.name: self._source(source, data[source.name]) for source in sources}

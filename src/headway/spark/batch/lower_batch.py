@@ -103,7 +103,7 @@ def lower_batch(
     """
     plan = on_one_node(plan)
     refuse_unsupported(plan, Mode.BATCH)
-    _check_given(plan, sources)
+    check_given(plan, sources)
     ordered = {one.name: in_order(sources[one.name], one) for one in plan.query.sources}
     delayed = {name for name in ordered if ARRIVAL_COLUMN in sources[name].columns}
     return _Lowering(plan, ordered, delayed, look_for_late, judged_since or {}).lowered()
@@ -111,11 +111,12 @@ def lower_batch(
 
 def given_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """The DataFrames of the query's sources, held to their schemas; DataError if one is missing."""
-    _check_given(plan, sources)
+    check_given(plan, sources)
     return {one.name: as_source(sources[one.name], one) for one in plan.query.sources}
 
 
-def _check_given(plan: Plan, sources: Mapping[str, DataFrame]) -> None:
+def check_given(plan: Plan, sources: Mapping[str, DataFrame]) -> None:
+    """DataError if a source of the query has no DataFrame."""
     wanted = plan.query.sources
     if missing := [source.name for source in wanted if source.name not in sources]:
         raise DataError(

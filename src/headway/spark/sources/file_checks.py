@@ -7,6 +7,7 @@ are checked by the task that reads them, because only all of a text says whether
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,8 +41,8 @@ from headway.spark.storage.locations import Location
 
 AT_ONCE = 256
 """files of a source that are looked at together"""
-BY_DRIVER = 8
-"""that are not worth a job of Spark's"""
+BY_DRIVER = 64
+"""that are not worth a job of Spark's: a footer takes a millisecond"""
 _THREADS = 8
 _END_BYTES = 1 << 16
 
@@ -118,7 +119,7 @@ class FileChecks:
                 told = [_packed(look_at(checked, paths[place], values)) for place in places]
                 yield pa.RecordBatch.from_pydict({"id": places, "told": told})
 
-        tasks = max(1, min(self.slots(), len(paths) // BY_DRIVER))
+        tasks = max(1, min(self.slots(), math.ceil(len(paths) / BY_DRIVER)))
         rows = self.spark.range(0, len(paths), 1, tasks)
         found = rows.mapInArrow(look, "id bigint, told string").collect()
         return [_unpacked(row["told"]) for row in sorted(found, key=lambda row: int(row["id"]))]

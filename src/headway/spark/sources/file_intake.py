@@ -35,12 +35,14 @@ SMALL_BYTES = 4 << 20
 _BYTES_PER_TASK = 256 << 10
 _FILES_PER_TASK = 4
 _MOST_BYTES_PER_TASK = 32 << 20
+_LISTED_BY_JOB = "spark.sql.sources.parallelPartitionDiscovery.threshold"
+"""more files than that Spark looks up by a job, which takes longer for local ones"""
 _BINARY = "path string, modificationTime timestamp, length bigint, content binary"
 
 
 class FileIntake:
-    """The files of all sources of one streaming query. ``quarantine`` gets what is left out of
-    folders; a source of one file has nothing to go on with."""
+    """The files of all sources of one streaming query, whose session is its own. ``quarantine``
+    gets what is left out of folders; a source of one file has nothing to go on with."""
 
     def __init__(
         self,
@@ -61,6 +63,8 @@ class FileIntake:
             one.source.name: spark.createDataFrame([], text_schema(one.source.schema))
             for one in files
         }
+        if all(one.folder.is_local for one in files):
+            spark.conf.set(_LISTED_BY_JOB, str(MOST_LISTED * len(files)))
         self._direct = len(files) == 1 and files[0].suffix == PARQUET
         counted = zip(files, self._listed(), strict=True)
         streams = [self._stream(one, most) for one, most in counted]
@@ -93,7 +97,8 @@ class FileIntake:
 
     def pieces(self, batch: DataFrame, number: int, mark: int = 0) -> Iterator[Piece]:
         del number
-        given = self._given(batch)
+        scan = scanned(batch)
+        given = self._given(scan)
         if not given and not mark:
             yield Piece(self._empty, 1, last=True)
             return
@@ -105,17 +110,18 @@ class FileIntake:
             done += len(some)
             last = done == len(given)
             self._pace.wait(sum(self._rows(one) for one in some))
-            plan = batch if last and len(some) == len(given) else None
+            all_at_once = self._direct and last and len(some) == len(given)
+            plan = Planned(batch, scan.partitions) if all_at_once else None
             yield self._piece(some, done, last, plan)
 
     @property
     def _sources(self) -> dict[str, Source]:
         return {one.source.name: one.source for one in self._files}
 
-    def _given(self, batch: DataFrame) -> list[GivenFile]:
+    def _given(self, scan: Scan) -> list[GivenFile]:
         """In the order in which Spark took them."""
         found = {}
-        for path, size, modified in scanned(batch):
+        for path, size, modified in scan.files:
             location = Location.of(path)
             for files in self._files:
                 if files.holds(location):
@@ -139,28 +145,20 @@ class FileIntake:
         return one.file.size / text_width(self._sources[one.file.source])
 
     def _piece(
-        self, some: Sequence[CheckedFile], mark: int, last: bool, plan: DataFrame | None
+        self, some: Sequence[CheckedFile], mark: int, last: bool, plan: Planned | None
     ) -> Piece:
         slots = self._limits.slots_of(self._spark)
         sound = [one for one in some if one.sound]
         spread = Spread.of(sound, slots)
         spread.set(self._spark)
-        if self._direct and plan is not None and self._as_planned(some):
-            return Piece(
-                {self._files[0].source.name: plan}, mark, last, self._mended(some, mark, last)
-            )
+        mended = self._mended(some, mark, last)
+        if plan is not None and plan.is_right(some, spread):
+            return Piece({self._files[0].source.name: plan.data}, mark, last, mended)
         sources = {}
         for files in self._files:
             mine = [one for one in sound if one.file.source == files.source.name]
             sources[files.source.name] = self._read(files, mine, spread)
-        return Piece(sources, mark, last, self._mended(some, mark, last))
-
-    def _as_planned(self, some: Sequence[CheckedFile]) -> bool:
-        """Whether what Spark's plan reads is right, and small enough not to be read better."""
-        return (
-            all(one.sound and one.footer and one.footer.reading == () for one in some)
-            and sum(one.file.size for one in some) <= SMALL_BYTES
-        )
+        return Piece(sources, mark, last, mended)
 
     def _read(self, files: Files, some: Sequence[CheckedFile], spread: Spread) -> DataFrame:
         checked = self._checked[files.source.name]
@@ -194,9 +192,18 @@ def _escaped(files: Files) -> str:
     return "".join(f"\\{one}" if one in "[]{}*?\\" else one for one in files.pattern)
 
 
-def scanned(batch: DataFrame) -> list[tuple[str, int, int]]:
-    """The files that a micro-batch would read: path, bytes, modified (ms). Nothing is read."""
+@dataclass(frozen=True)
+class Scan:
+    """What a micro-batch would read: files (path, bytes, modified in ms), by so many tasks."""
+
+    files: Sequence[tuple[str, int, int]]
+    partitions: int
+
+
+def scanned(batch: DataFrame) -> Scan:
+    """By its plan; nothing is read."""
     found: dict[str, tuple[str, int, int]] = {}
+    partitions = 0
     leaves = batch._jdf.queryExecution().analyzed().collectLeaves()
     nodes = [leaves.apply(place) for place in range(leaves.size())]
     waiting: list[Any] = [node.rdd() for node in nodes if _is_a(node, "LogicalRDD")]
@@ -204,6 +211,7 @@ def scanned(batch: DataFrame) -> list[tuple[str, int, int]]:
         data = waiting.pop()
         if _is_a(data, "FileScanRDD"):
             parts = data.filePartitions()
+            partitions += parts.size()
             for place in range(parts.size()):
                 for file in parts.apply(place).files():
                     path = file.toPath().toString()
@@ -212,7 +220,7 @@ def scanned(batch: DataFrame) -> list[tuple[str, int, int]]:
             continue
         before = data.dependencies()
         waiting += [before.apply(place).rdd() for place in range(before.size())]
-    return list(found.values())
+    return Scan(list(found.values()), partitions)
 
 
 def _is_a(java: Any, name: str) -> bool:
@@ -324,3 +332,19 @@ class Spread:
         spark.conf.set("spark.sql.files.minPartitionNum", str(self.tasks))
         spark.conf.set("spark.sql.files.openCostInBytes", str(_BYTES_PER_TASK // 8))
         spark.conf.set("spark.sql.files.maxPartitionBytes", str(_MOST_BYTES_PER_TASK))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """All files of a micro-batch as Spark has planned to read them."""
+
+    data: DataFrame
+    partitions: int
+
+    def is_right(self, files: Sequence[CheckedFile], spread: Spread) -> bool:
+        """Whether it gives the right tuples, and nothing is gained by planning anew."""
+        return (
+            all(one.sound and one.footer and one.footer.reading == () for one in files)
+            and spread.bytes <= SMALL_BYTES
+            and spread.tasks < 2 * self.partitions
+        )

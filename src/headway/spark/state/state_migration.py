@@ -88,13 +88,19 @@ def migrated(old: Plan, new: Plan, state: bytes, program: bytes | None = None) -
 
     blank = validated(pa.array([b""], pa.large_binary())).engines[0].as_py()
     convert = _of_python(kept, blank) if program is None else _of_program(old, new, kept, blank)
-    engines = [b"" if not one else convert(one) for one in states.engines.to_pylist()]
-    ran = validated(pa.array(engines, pa.large_binary()))
+    old_engines = states.engines.to_pylist()
+    ran = validated(
+        pa.array([convert(one) if one else b"" for one in old_engines], pa.large_binary())
+    )
+    engines = [  # a segment may say of a vehicle that it was forgotten, or that it has not begun
+        after if before else before
+        for before, after in zip(old_engines, ran.engines.to_pylist(), strict=True)
+    ]
     return replace(
         _with_sources(states, old, new, kept),
         fingerprint=loop.fingerprint,
         timers=ran.timers,
-        engines=ran.engines,
+        engines=pa.array(engines, pa.large_binary()),
     ).to_bytes()
 
 

@@ -27,7 +27,6 @@ from headway.model.quantities import MICROSECOND
 from headway.model.schema import VEHICLE_COLUMN, Schema
 from headway.spark.lowering.engine_region import EXIT, arrivals, struct_name
 from headway.spark.lowering.frames import ARRIVED, POSITION, SOURCE, arrow_types
-from headway.spark.state.batch_manifest import StateSegment
 from headway.spark.state.partition_files import (
     StatesBefore,
     blamed,
@@ -361,8 +360,3 @@ def _by_source(table: Any, sources: tuple[str, ...]) -> dict[str, Any]:
             names=[VEHICLE_COLUMN, ARRIVED, POSITION, *names],
         )  # fmt: skip
     return found
-
-
-def segment_of(state: NewState, name: str) -> StateSegment:
-    assert state.data is not None
-    return StateSegment(name, len(state.data), state.whole)

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import TaskContext
+from pyspark.sql.types import StringType, StructField, StructType
 
 from headway.engine.result_tables import SIDE_SCHEMA, TIME
 from headway.model.quantities import MICROSECOND
@@ -38,7 +39,7 @@ from headway.spark.state.vehicle_steps import KIND
 from headway.spark.tallies import Tally, tally_from
 
 PART = ".part"
-REPORT = "report string"
+REPORT = StructType([StructField("report", StringType())])
 """the schema of what a task says"""
 SIDE_FILE = SIDE_SCHEMA.append(pa.field(VEHICLE_COLUMN, pa.string()))
 

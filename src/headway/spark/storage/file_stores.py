@@ -81,7 +81,7 @@ class FileStore(Protocol):
 
     def write_whole(self, at: Location, data: bytes | str, *, new: bool = False) -> None:
         """Replaces a file of that name in one step; ``new``: AlreadyThere if there is one, also
-        where two write at the same time. Makes the folders above it."""
+        where two write at the same time and the store can tell. Makes the folders above it."""
 
     def entries(self, at: Location) -> list[Entry]:
         """What is in a folder, by name; nothing if there is no such folder."""

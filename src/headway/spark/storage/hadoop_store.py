@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
@@ -142,13 +143,13 @@ class HadoopStore:
     def write_whole(self, at: Location, data: bytes | str, *, new: bool = False) -> None:
         content = data.encode() if isinstance(data, str) else data
         if not self.renames_whole:
-            self._create(at, content, replaces=not new)  # there when it is closed
+            self._create(at, content, at, replaces=not new)  # there when it is closed
             return
         if new and self.exists(at):  # most stores would refuse below; some replace
             raise AlreadyThere("there is a file or folder of that name", place=Place(at.text))
         part = at.parent / part_name(at.name)
         try:
-            self._create(part, content, replaces=False)
+            self._create(part, content, at, replaces=False)
             self._rename(part, at, replaces=not new)
         except BaseException:
             with suppress(FileError):
@@ -183,10 +184,16 @@ class HadoopStore:
                 raise FileError("cannot make this folder", place=Place(at.text))
 
     def _path(self, at: Location) -> Any:
-        return self._java.org.apache.hadoop.fs.Path(at.hadoop_path)
+        return self._path_class(at.hadoop_path)
 
-    def _create(self, at: Location, content: bytes, *, replaces: bool) -> None:
-        with _told(at, self._java):
+    @cached_property
+    def _path_class(self) -> Any:
+        """Py4J asks Java for every part of such a name."""
+        return self._java.org.apache.hadoop.fs.Path
+
+    def _create(self, at: Location, content: bytes, meant: Location, *, replaces: bool) -> None:
+        """Errors are about the file that is ``meant``."""
+        with _told(meant, self._java):
             stream = self._files.create(self._path(at), replaces)
             try:
                 stream.write(bytearray(content))
@@ -199,14 +206,10 @@ class HadoopStore:
     def _rename(self, at: Location, to: Location, *, replaces: bool) -> None:
         """``FileContext`` replaces in one step, where the scheme has one; ``FileSystem`` does what
         its class does."""
-        options = self._java.org.apache.hadoop.fs.Options
-        rename = options.Rename.OVERWRITE if replaces else options.Rename.NONE
         with _told(at, self._java):
-            context = self._context(at)
+            context = self._context
             if context is not None:
-                given = self._java.java.lang.reflect.Array.newInstance(rename.getClass(), 1)
-                given[0] = rename
-                context.rename(self._path(at), self._path(to), given)
+                context.rename(self._path(at), self._path(to), self._options[replaces])
                 return
             if self._files.rename(self._path(at), self._path(to)):
                 return
@@ -218,10 +221,23 @@ class HadoopStore:
             raise NotThere("there is no such file or folder", place=Place(at.text))
         raise FileError("cannot be renamed", place=Place(at.text), got=f"as {to}")
 
-    def _context(self, at: Location) -> Any:
+    @cached_property
+    def _options(self) -> tuple[Any, Any]:
+        """Of a rename: that does not replace, and that does."""
+        renames = self._java.org.apache.hadoop.fs.Options.Rename
+        found = []
+        for option in (renames.NONE, renames.OVERWRITE):
+            given = self._java.java.lang.reflect.Array.newInstance(option.getClass(), 1)
+            given[0] = option
+            found.append(given)
+        return found[0], found[1]
+
+    @cached_property
+    def _context(self) -> Any:
+        """None where the scheme has none. Making one takes long."""
         contexts = self._java.org.apache.hadoop.fs.FileContext
         try:
-            return contexts.getFileContext(self._path(at).toUri(), self._settings)
+            return contexts.getFileContext(self._files.getUri(), self._settings)
         except (Py4JJavaError, PySparkException):
             return None
 

@@ -16,29 +16,41 @@ input gives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headway.compiler.node_queries import on_one_node
+from headway.expressions.spark_sql import quoted
 from headway.model.graph import graph_of
 from headway.model.operator_kinds import SPARK_STREAM
 from headway.model.plan import Plan
-from headway.model.schema import VEHICLE_COLUMN, Schema
-from headway.spark.batch.lower_batch import given_sources
-from headway.spark.lowering.engine_region import EXIT, struct_name, tagged_sources
+from headway.model.query import Source
+from headway.model.schema import (
+    ARRIVAL_COLUMN,
+    TIMESTAMP_COLUMN,
+    VEHICLE_COLUMN,
+    DataType,
+    Field,
+    Schema,
+)
+from headway.spark.batch.lower_batch import check_given, given_sources
+from headway.spark.lowering.engine_region import EXIT, struct_name
 from headway.spark.lowering.frames import (
     ARRIVED,
     LATE,
+    PLAIN,
     POSITION,
+    POSITION_COLUMN,
+    SOURCE,
     StreamFrame,
-    plain_columns,
     plain_row,
     to_plain,
 )
+from headway.spark.lowering.given_sources import check_columns
 from headway.spark.lowering.native_operators import lower_operator
 from headway.spark.lowering.one_pass import run_in_one_pass, sharing
 from headway.spark.lowering.regions import (
@@ -76,10 +88,6 @@ class LoweredStream:
     part: Plan
     schemas: dict[str, Schema]
 
-    @property
-    def sources(self) -> tuple[str, ...]:
-        return tuple(source.name for source in self.part.query.sources)
-
 
 def lower_stream(plan: Plan, sources: Mapping[str, DataFrame]) -> LoweredStream:
     """A plan whose outputs are of one kind over its sources, which have the columns that
@@ -87,20 +95,91 @@ def lower_stream(plan: Plan, sources: Mapping[str, DataFrame]) -> LoweredStream:
     vehicle by vehicle. Whoever begins a stream asks first whether Spark can run the plan
     (:mod:`headway.spark.capabilities`): this is done again for every step."""
     plan = on_one_node(plan)
-    given = given_sources(plan, sources)
     (kind,) = {kind_of(plan, output.name) for output in plan.query.outputs}
     streams = dict(plan.schemas)
     leaving = {output.name: streams[output.stream] for output in plan.query.outputs}
-    data = _native(plan, given, leaving) if kind is Kind.NATIVE else _tuples(plan, given)
+    if kind is Kind.NATIVE:
+        data = _native(plan, given_sources(plan, sources), leaving)
+    else:
+        data = _tuples(plan, sources)
     return LoweredStream(data, kind, plan, leaving)
 
 
-def _tuples(plan: Plan, given: Mapping[str, DataFrame]) -> DataFrame:
-    schemas = dict(plan.schemas)
-    if len(given) == 1:
-        ((name, data),) = given.items()
-        return data.select(VEHICLE_COLUMN, ARRIVED, POSITION, *plain_columns(schemas[name]))
-    return tagged_sources([(schemas[one.name], given[one.name]) for one in plan.query.sources])
+# ---------------------------------------------------------------- the tuples of sources
+# As SQL instead of columns: a column is a dozen calls to Java, and every step makes them anew.
+
+
+def _tuples(plan: Plan, sources: Mapping[str, DataFrame]) -> DataFrame:
+    """One source in plain columns; several with a struct for each, as
+    :func:`headway.spark.lowering.engine_region.tagged_sources` has them."""
+    check_given(plan, sources)
+    every = plan.query.sources
+    parts = []
+    for place, source in enumerate(every):
+        data = sources[source.name]
+        check_columns(data, source)
+        vehicle, arrived, position = _beside(data.columns, source)
+        if len(every) == 1:
+            texts = [vehicle, arrived, position, *_plain(source)]
+        else:
+            rows = [
+                f"{_row(source) if other == place else _no_row(their)} AS `{struct_name(other)}`"
+                for other, their in enumerate(every)
+            ]
+            texts = [vehicle, f"{place} AS `{SOURCE}`", arrived, position, *rows]
+        parts.append(data.where(_fits(source)).selectExpr(*texts))
+    united = parts[0]
+    for one in parts[1:]:
+        united = united.union(one)
+    return united
+
+
+def _beside(there: Collection[str], source: Source) -> tuple[str, str, str]:
+    """Vehicle, arrival and position, as ``given_sources.in_order`` has them."""
+    vehicle = f"coalesce({VEHICLE_COLUMN}, '')" if VEHICLE_COLUMN in there else "''"
+    arrived = f"coalesce({ARRIVAL_COLUMN}, {TIMESTAMP_COLUMN})"
+    if ARRIVAL_COLUMN not in there:
+        arrived = TIMESTAMP_COLUMN
+    placed = POSITION_COLUMN in there and POSITION_COLUMN not in source.schema.names
+    position = POSITION_COLUMN if placed else "NULL"
+    return (
+        f"{vehicle} AS {VEHICLE_COLUMN}",
+        f"unix_micros({arrived}) AS `{ARRIVED}`",
+        f"cast({position} AS bigint) AS `{POSITION}`",
+    )
+
+
+def _value(field: Field) -> str:
+    name = quoted(field.name)
+    return f"unix_micros({name})" if field.type is DataType.TIMESTAMP else name
+
+
+def _plain(source: Source) -> list[str]:
+    return [f"{_value(one)} AS {quoted(one.name)}" for one in source.schema.columns]
+
+
+def _row(source: Source) -> str:
+    return f"struct({', '.join(_plain(source))})"
+
+
+def _no_row(source: Source) -> str:
+    fields = (
+        f"{quoted(one.name)}: {PLAIN[one.type].simpleString()}" for one in source.schema.columns
+    )
+    return f"cast(NULL AS struct<{', '.join(fields)}>)"
+
+
+def _fits(source: Source) -> str:
+    """As ``given_sources.fits`` says."""
+    long = (
+        f" AND (octet_length({quoted(one.name)}) > {one.length}) IS NOT TRUE"
+        for one in source.schema.fields
+        if one.length is not None
+    )
+    return f"{TIMESTAMP_COLUMN} IS NOT NULL{''.join(long)}"
+
+
+# ---------------------------------------------------------------- native outputs
 
 
 def _native(plan: Plan, given: Mapping[str, DataFrame], leaving: Mapping[str, Schema]) -> DataFrame:
@@ -157,15 +236,15 @@ BEATS = 1
 """a second"""
 
 
-def vehicle_place(partitions: int) -> Column:
-    """The partition of a vehicle."""
-    return F.pmod(F.xxhash64(VEHICLE_COLUMN), F.lit(partitions)).cast("int")
+def vehicle_place(partitions: int) -> str:
+    """The partition of a vehicle, as SQL."""
+    return f"cast(pmod(xxhash64({VEHICLE_COLUMN}), {partitions}) AS int) AS `{PART}`"
 
 
 def by_vehicle(data: DataFrame, partitions: int) -> DataFrame:
     """The tuples of a vehicle in one partition, always the same one."""
-    dealt = data.withColumn(PART, vehicle_place(partitions))
-    return dealt.repartitionById(partitions, F.col(PART)).drop(PART)
+    dealt = data.selectExpr("*", vehicle_place(partitions))
+    return dealt.repartitionById(partitions, f"`{PART}`").drop(PART)
 
 
 _BEAT = "#beat"

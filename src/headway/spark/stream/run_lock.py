@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from headway.engine.run_folder import unwritable
 from headway.errors import FileError, Place
 from headway.spark.storage.file_stores import AlreadyThere, FileStore, NotThere, file_store
 from headway.spark.storage.locations import Location
@@ -106,12 +107,7 @@ def _taken(folder: Location, spark: SparkSession | None, clock: Clock) -> Lock:
             return FileLock.take(folder, clock)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
-                reason = error.strerror or str(error)
-                raise FileError(
-                    f"cannot write here: {reason}",
-                    place=Place(folder.text),
-                    want="name a folder that can be written to",
-                ) from None
+                raise unwritable(folder.path, error) from None
     return Lease.take(folder, file_store(folder, spark), clock)
 
 
@@ -189,16 +185,24 @@ class Lease:
     store: FileStore
     clock: Clock
     mine: Holder
+    made: bool = False
+    """whether the folder was made for it"""
     lost: Holder | None = None
     _over: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     def take(cls, folder: Location, store: FileStore, clock: Clock, *, beats: bool = True) -> Lease:
-        lease = cls(folder, store, clock, Holder.here(clock()))
+        made = not store.exists(folder)
+        if made:
+            store.make_folder(folder)
+        lease = cls(folder, store, clock, Holder.here(clock()), made)
         try:
             store.write_whole(folder / LOCK, lease.mine.text(), new=True)
         except AlreadyThere:
             lease._take_over()
+        except FileError as error:  # people know the folder, not the lock
+            place = Place(folder.text)
+            raise FileError(replace(one, place=place) for one in error.problems) from None
         if beats:
             threading.Thread(target=lease._beats, name="headway lease", daemon=True).start()
         return lease
@@ -267,6 +271,8 @@ class Lease:
             there = self._read()
             if there is not None and there.id == self.mine.id:
                 self.store.remove(self.folder / LOCK)
+            if self.made and not self.store.entries(self.folder):
+                self.store.remove(self.folder)
 
 
 def _lives(pid: int) -> bool:

@@ -121,7 +121,7 @@ class QueryMetrics:
             ),
             dropped=kinds,
             counts=dict(counts),
-            spark={name: progress[name] for name in _OF_SPARK if name in progress},
+            spark={name: _plain(progress[name]) for name in _OF_SPARK if name in progress},
         )
 
     def _of(self, output: Output, tally: Tally, at: int) -> OutputMetrics:
@@ -140,6 +140,11 @@ class QueryMetrics:
             latency_p99_ms=tally.percentile(0.99) / 1e3,
             lag_s=(at - tally.newest) / 1e6 if tally.newest else None,
         )
+
+
+def _plain(value: Any) -> int | float | str:
+    """What JSON has; Spark's names of queries are objects."""
+    return value if isinstance(value, int | float) else str(value)
 
 
 class JsonLines:

@@ -210,7 +210,7 @@ class SparkWay:
             F.lit(None).cast("string").alias(SEGMENT),
             F.lit(None).cast("binary").alias(BLOB),
         )
-        tuples = step.data.select("*", *nothing, vehicle_place(step.partitions).alias(PLACE))
+        tuples = step.data.select("*", *nothing, F.expr(vehicle_place(step.partitions)))
         together = tuples.union(states.select(*nulls, SEGMENT, BLOB, PLACE))
         return together.repartitionById(step.partitions, F.col(PLACE)).drop(PLACE)
 
