@@ -178,7 +178,7 @@ def by_hand(spark: SparkSession, case: Case, recording: Path, output: Path) -> N
 
 
 def by_headway(spark: SparkSession, plan: Plan, recording: Path, output: Path) -> None:
-    from headway.spark.batch.batch_run import Batch
+    from headway.spark.batches.batch_run import Batch
     from headway.spark.sources.recorded_files import Inputs
     from headway.spark.storage.locations import Location
     from headway.spark.storage.output_folder import OutputFolder

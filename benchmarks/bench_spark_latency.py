@@ -108,7 +108,7 @@ def feed(recording: Path, sources: list[str], over: threading.Event) -> None:
 def by_headway(
     spark: Any, query: str, recording: Path, scratch: Path, begin: Callable[[], None]
 ) -> Iterator[None]:
-    from headway.spark.stream.stream_run import StreamRun
+    from headway.spark.streams.stream_run import StreamRun
 
     (scratch / "query.yaml").write_text(QUERIES[query])
     plan = compile_query(load_query(scratch / "query.yaml").query)

@@ -109,7 +109,7 @@ def phase(policy: str, load: float, seconds: float, slots: int, scratch: Path) -
     brakes = (recording / "brakes", HARD_EVERY_S, HARD_ROWS, over)
     film = (recording / "film", SOFT_EVERY_S, soft_rows, over)
     with owned_session(f"local[{slots}]", "urgency", run_conf(policy, {})) as spark:
-        from headway.spark.stream.stream_run import StreamRun
+        from headway.spark.streams.stream_run import StreamRun
 
         stream = StreamRun(
             spark, plan, recording, scratch / "out", checkpoint=scratch / "checkpoint",

@@ -22,18 +22,18 @@ from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.model.schema import DataType
-from headway.spark.batch.batch_sinks import Sink
-from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.batches.batch_sinks import Sink
+from headway.spark.batches.lower_batch import lower_batch
 from headway.spark.lowering.frames import ARROW
 from headway.spark.lowering.regions import part_with
 from headway.spark.session.restarts import Restarts
 from headway.spark.sources.intake import StreamedTuples
 from headway.spark.storage.locations import Location
-from headway.spark.stream.direct_way import DirectWay
-from headway.spark.stream.lower_stream import Kind, outputs_by_kind
-from headway.spark.stream.micro_batches import GroupWork, MicroBatches, Way
-from headway.spark.stream.spark_way import SparkWay
-from headway.spark.stream.ways import PLAIN_JOBS
+from headway.spark.streams.direct_way import DirectWay
+from headway.spark.streams.lower_stream import Kind, outputs_by_kind
+from headway.spark.streams.micro_batches import GroupWork, MicroBatches, Way
+from headway.spark.streams.spark_way import SparkWay
+from headway.spark.streams.ways import PLAIN_JOBS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,7 +15,7 @@ from tests.contract.recordings import differences, meaning
 
 from headway.compiler import compile_query
 from headway.model.schema import Schema
-from headway.spark.batch import lower_batch as plan_module
+from headway.spark.batches import lower_batch as plan_module
 from headway.spark.lowering import engine_region, native_operators
 from headway.spark.lowering.frames import LATE, StreamFrame
 

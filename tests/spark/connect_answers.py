@@ -18,7 +18,7 @@ from tests.contract.recordings import differences, meaning, meant_side
 
 import headway as hw
 from headway.compiler import compile_query
-from headway.spark.library import batch
+from headway.spark import batch
 from headway.spark.session.java_runtime import java_home
 
 SMALL = {

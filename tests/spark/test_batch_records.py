@@ -24,13 +24,13 @@ from headway.errors import FileError
 from headway.files import load_query
 from headway.model.plan import Plan
 from headway.model.quantities import SECOND
-from headway.spark.batch.batch_sinks import Sink
+from headway.spark.batches.batch_sinks import Sink
 from headway.spark.sources.intake import Piece
 from headway.spark.storage.locations import Location
-from headway.spark.stream.direct_way import DirectWay
-from headway.spark.stream.micro_batches import Bounds, GroupWork, MicroBatches, Way
-from headway.spark.stream.spark_way import SparkWay
-from headway.spark.stream.ways import PLAIN_JOBS
+from headway.spark.streams.direct_way import DirectWay
+from headway.spark.streams.micro_batches import Bounds, GroupWork, MicroBatches, Way
+from headway.spark.streams.spark_way import SparkWay
+from headway.spark.streams.ways import PLAIN_JOBS
 
 BEGIN = 1_767_225_600_000_000
 TIME = pa.timestamp("us", tz="UTC")

@@ -17,8 +17,8 @@ from headway.model.plan import Plan
 from headway.spark.session.spark_session import check_master, parse_options, run_conf
 from headway.spark.session.urgency import refuse_below_floor, shares
 from headway.spark.storage.locations import Location
-from headway.spark.stream.checkpoints import Checkpoint, open_run
-from headway.spark.stream.stream_query import groups_of
+from headway.spark.streams.checkpoints import Checkpoint, open_run
+from headway.spark.streams.stream_query import groups_of
 
 
 def plan_of(example: str) -> Plan:

@@ -14,7 +14,7 @@ from headway.files import parse_query
 from headway.model.plan import Plan
 from headway.spark.state.batch_manifest import BatchRecord, StateSegment, WrittenFile
 from headway.spark.storage.locations import Location
-from headway.spark.stream.checkpoints import (
+from headway.spark.streams.checkpoints import (
     KEPT_PLANS,
     MARK,
     Checkpoint,

@@ -11,7 +11,7 @@ import pytest
 import headway as hw
 from headway.compiler import compile_query
 from headway.errors import DataError, QueryError
-from headway.spark.library import batch
+from headway.spark import batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -24,9 +24,9 @@ from headway.compiler import compile_query
 from headway.errors import DataError, FileError, InputError, UnsupportedError
 from headway.files import parse_query
 from headway.model.plan import Plan
-from headway.spark.library import stream
+from headway.spark import stream
 from headway.spark.session.java_runtime import java_home
-from headway.spark.stream.asked_stream import RunningStream
+from headway.spark.streams.asked_stream import RunningStream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -215,7 +215,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from headway.errors import EnvironmentMissing
 from headway.files import parse_query
-from headway.spark.library import stream
+from headway.spark import stream
 
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
 folder = Path(sys.argv[1])

@@ -22,15 +22,15 @@ from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.query import Output, Query, Source
 from headway.model.schema import DataType, schema
 from headway.model.user_operator import OperatorContext, Row, UserOperator
-from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.batches.lower_batch import lower_batch
 from headway.spark.capabilities import Mode, problems, refuse_unsupported
 from headway.spark.lowering.regions import keeps_state, region_of
 from headway.spark.sources.intake import StreamedTuples
 from headway.spark.storage.locations import Location
-from headway.spark.stream.direct_way import DirectWay
-from headway.spark.stream.lower_stream import lower_stream, with_heartbeat, without_heartbeat
-from headway.spark.stream.micro_batches import Bounds, GroupWork, MicroBatches
-from headway.spark.stream.ways import PLAIN_JOBS
+from headway.spark.streams.direct_way import DirectWay
+from headway.spark.streams.lower_stream import lower_stream, with_heartbeat, without_heartbeat
+from headway.spark.streams.micro_batches import Bounds, GroupWork, MicroBatches
+from headway.spark.streams.ways import PLAIN_JOBS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

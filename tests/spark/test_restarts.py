@@ -14,7 +14,7 @@ from headway.spark.session.restarts import (
     Restarts,
 )
 from headway.spark.session.spark_failures import passes
-from headway.spark.stream.stream_run import StreamRun
+from headway.spark.streams.stream_run import StreamRun
 
 LOST = "SparkException: ExecutorLostFailure (executor 1 exited)"
 

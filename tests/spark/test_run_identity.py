@@ -13,7 +13,7 @@ from headway.compiler import compile_query
 from headway.files import load_query, load_vehicle, parse_query
 from headway.model.plan import Plan
 from headway.spark.state.state_migration import migration_of
-from headway.spark.stream.run_identity import (
+from headway.spark.streams.run_identity import (
     changes,
     identity_data,
     identity_from,

@@ -15,7 +15,7 @@ from tests.spark.storage.hadoop_places import BUCKET, VIEWFS, mount
 from headway.errors import FileError
 from headway.spark.storage.file_stores import LocalStore
 from headway.spark.storage.locations import Location
-from headway.spark.stream.run_lock import EXPIRES_S, LOCK, Holder, Lease, claimed
+from headway.spark.streams.run_lock import EXPIRES_S, LOCK, Holder, Lease, claimed
 
 
 class Time:
@@ -59,7 +59,7 @@ def test_one_folder_by_two_names_is_one(tmp_path: Path, monkeypatch: pytest.Monk
 HOLDING = """
 import sys
 from headway.spark.storage.locations import Location
-from headway.spark.stream.run_lock import claimed
+from headway.spark.streams.run_lock import claimed
 with claimed([Location.of(sys.argv[1])]):
     print("held", flush=True)
     sys.stdin.read()

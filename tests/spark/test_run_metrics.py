@@ -11,7 +11,7 @@ import pytest
 
 from headway.errors import FileError
 from headway.model.query import Criticality, Output
-from headway.spark.stream.run_metrics import JsonLines, QueryMetrics
+from headway.spark.streams.run_metrics import JsonLines, QueryMetrics
 from headway.spark.tallies import Tally
 
 ALARM = Output(name="alarm", stream="fast", deadline=600_000_000, criticality=Criticality.HARD)

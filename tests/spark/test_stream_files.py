@@ -30,7 +30,7 @@ from headway.spark.state.task_files import TaskFiles, TaskReport, report_from
 from headway.spark.state.vehicle_steps import SIDE_TABLE
 from headway.spark.storage.file_stores import LocalStore
 from headway.spark.storage.locations import Location
-from headway.spark.stream.publishing import RenamedFiles
+from headway.spark.streams.publishing import RenamedFiles
 from headway.spark.tallies import Tally, tally_from
 
 NOW = 1_767_225_600_000_000
@@ -165,7 +165,7 @@ def test_rows_whose_deadline_had_passed_are_not_judged(tmp_path: Path, task: Any
 def test_a_full_disk_leaves_no_half_file(
     tmp_path: Path, task: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Full(pq.ParquetWriter):
+    class Full(pq.ParquetWriter):  # type: ignore[misc]
         def write_table(self, *_: Any) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -16,8 +16,8 @@ from headway.files import parse_query
 from headway.model.plan import Plan
 from headway.model.quantities import SECOND
 from headway.spark.spark_results import SparkRun
-from headway.spark.stream.run_metrics import BatchMetrics
-from headway.spark.stream.stream_run import StreamRun
+from headway.spark.streams.run_metrics import BatchMetrics
+from headway.spark.streams.stream_run import StreamRun
 
 QUERY = """
 query: watch

@@ -11,7 +11,7 @@ from tests.cli.running import HELLO, headway, summary_of
 from typer.testing import Result
 
 from headway.spark.storage.locations import Location
-from headway.spark.stream.run_lock import claimed
+from headway.spark.streams.run_lock import claimed
 
 pytestmark = pytest.mark.usefixtures("spark")
 BEGIN = 1_767_225_600_000_000

@@ -43,9 +43,9 @@ from headway.spark.storage.locations import Location
 from headway.spark.storage.output_folder import OutputFolder, write_summary
 
 if TYPE_CHECKING:
-    from headway.spark.batch.batch_sinks import OnRows, Sink
+    from headway.spark.batches.batch_sinks import OnRows, Sink
     from headway.spark.sources.recorded_files import Inputs
-    from headway.spark.stream.stream_run import StreamRun
+    from headway.spark.streams.stream_run import StreamRun
 
 
 # ---------------------------------------------------------------- progress, live on standard error
@@ -195,7 +195,7 @@ class SparkOptions:
         return _nanoseconds(self.upload_gap, "--upload-gap")
 
     def sink(self) -> Sink:
-        from headway.spark.batch.batch_sinks import Sink
+        from headway.spark.batches.batch_sinks import Sink
 
         return Sink(self.format, spark_session.parse_options(self.options, "--option"))
 
@@ -295,7 +295,7 @@ def opened_folder(
 ) -> Iterator[tuple[OutputFolder, Any]]:
     """The folder of the results, which is this run's alone, and a session. A local folder that is
     refused is refused before Spark starts; others are reached through Spark."""
-    from headway.spark.stream.run_lock import claimed
+    from headway.spark.streams.run_lock import claimed
 
     with ExitStack() as kept:
         folder = None
@@ -320,7 +320,7 @@ def _batch(
     with opened_folder(
         output, options.publish, lambda: _session(options, plan, output), force=force
     ) as (folder, spark):  # fmt: skip
-        from headway.spark.batch.batch_run import Batch
+        from headway.spark.batches.batch_run import Batch
 
         with batch_progress(spark, shown=not options.json) as (on_output, on_rows):
             batch = Batch(spark, plan, inputs, folder, options.sink(), on_output, on_rows)
@@ -335,10 +335,10 @@ def _stream(
 ) -> tuple[SparkRun, str]:
     """The summary is there from the beginning, and new every few seconds. What can be refused of
     local folders is refused before Spark starts."""
-    from headway.spark.stream.checkpoints import Checkpoint, refuse_run
-    from headway.spark.stream.run_lock import Lock, claimed
-    from headway.spark.stream.run_metrics import JsonLines
-    from headway.spark.stream.stream_run import StreamRun, run_about
+    from headway.spark.streams.checkpoints import Checkpoint, refuse_run
+    from headway.spark.streams.run_lock import Lock, claimed
+    from headway.spark.streams.run_metrics import JsonLines
+    from headway.spark.streams.stream_run import StreamRun, run_about
 
     plan = prepared.plan
     place = Checkpoint(Location.of(options.checkpoint or output / "_checkpoint"), output)

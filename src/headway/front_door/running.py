@@ -273,7 +273,7 @@ class _Gathered:
 
 def _run_on_spark(compiled: CompiledQuery, data: Data, session: Any) -> QueryResult:
     check_packages()
-    from headway.spark.batch.asked_batch import AskedBatch
+    from headway.spark.batches.asked_batch import AskedBatch
 
     with compiled.placing():
         given: Any = Location.of(data) if isinstance(data, str | PathLike) else data

@@ -1,6 +1,6 @@
 """For users of Spark: a query over their own DataFrames, in their own session.
 
-from headway.spark.library import batch, stream
+from headway.spark import batch, stream
 
 with batch("query.yaml", {"speed": spark.read.…}) as outputs:
     outputs["alarm"].write.…            # a DataFrame like any other
@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from headway.sources.in_memory import ArrowStream, Rows
-from headway.spark.batch.asked_batch import AskedBatch
+from headway.spark.batches.asked_batch import AskedBatch
 from headway.spark.given_plan import GivenQuery, plan_of
-from headway.spark.stream.asked_stream import AskedStream
+from headway.spark.streams.asked_stream import AskedStream
 
 
 def batch(query: GivenQuery, data: Mapping[str, DataFrame | ArrowStream | Rows]) -> AskedBatch:

@@ -18,7 +18,7 @@ from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.sources.can_log import CanDecoder, CanMapping, load_can_file, read_frames
 from headway.sources.recordings import read_recording
-from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.batches.lower_batch import lower_batch
 from headway.spark.sources.can_source import register
 from headway.spark.sources.checked_files import Quarantine
 from headway_studies.beyond.comma2k19 import load_radar, load_segment

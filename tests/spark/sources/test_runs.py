@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 
 from headway.compiler import compile_query
 from headway.files import load_query
-from headway.spark.batch.batch_run import Batch
-from headway.spark.batch.batch_sinks import Sink
+from headway.spark.batches.batch_run import Batch
+from headway.spark.batches.batch_sinks import Sink
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.storage.locations import Location
 from headway.spark.storage.output_folder import OutputFolder
-from headway.spark.stream.stream_run import StreamRun
+from headway.spark.streams.stream_run import StreamRun
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

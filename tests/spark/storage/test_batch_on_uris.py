@@ -20,7 +20,7 @@ from typer.testing import Result
 from headway.spark.storage.file_stores import NotThere, file_store
 from headway.spark.storage.locations import Location
 from headway.spark.storage.output_folder import complete_files
-from headway.spark.stream.run_lock import claimed
+from headway.spark.streams.run_lock import claimed
 
 MASTER = ("--master", "local[2]")
 RECORDING = HELLO.parent / "recording"

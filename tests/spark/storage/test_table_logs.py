@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headway.errors import EnvironmentMissing, FileError
-from headway.spark.library import stream
+from headway.spark import stream
 from headway.spark.storage.table_logs import add_to_delta, add_to_iceberg
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from headway.spark.storage.locations import Location
 
 if TYPE_CHECKING:
     from headway.native.compare_native import NativeAgreement
-    from headway.spark.batch.compare_engines import OutputAgreement
+    from headway.spark.batches.compare_engines import OutputAgreement
 
 
 class OtherEngine(StrEnum):
@@ -93,7 +93,7 @@ def _agreements(
             return native_agreements(prepared.plan, recording)
     check_master(master)
     with owned_session(master, "headway compare") as spark:
-        from headway.spark.batch.compare_engines import agreements
+        from headway.spark.batches.compare_engines import agreements
 
         with prepared.placing():
             return agreements(spark, prepared.plan, recording)

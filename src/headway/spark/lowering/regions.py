@@ -5,7 +5,7 @@ shedders, and functions of the user in or after a join or a window, because the 
 when one failed) forms the *region*, together with everything it depends on. The engine runs the
 region, vehicle by vehicle, and gives each tuple of the streams that leave it with its mark; what
 comes after depends on tuples and marks only, and is native again. Streaming keeps all state in the
-engine (see :mod:`headway.spark.stream.lower_stream`), so there joins and windows need it too.
+engine (see :mod:`headway.spark.streams.lower_stream`), so there joins and windows need it too.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ from headway.spark.state.task_files import TaskReport
 from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
 from headway.spark.storage.small_files import SmallFiles
-from headway.spark.stream.lower_stream import Kind, LoweredStream, kind_of, lower_stream
+from headway.spark.streams.lower_stream import Kind, LoweredStream, kind_of, lower_stream
 from headway.spark.tallies import Tally
 
 BATCH = "batch-"

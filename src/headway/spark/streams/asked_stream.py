@@ -1,7 +1,7 @@
 """A stream in a session of the user's: DataFrames where no state is needed, else a query to start.
 
 An output of filters, maps and unions is a streaming DataFrame like any other. What keeps a state
-keeps it beside the micro-batches (:mod:`headway.spark.stream.micro_batches`), which a DataFrame
+keeps it beside the micro-batches (:mod:`headway.spark.streams.micro_batches`), which a DataFrame
 cannot say; such outputs are written by :meth:`AskedStream.start`, as ``DataFrame.writeStream``
 would, by a run of the same kind as ``headway run --mode stream``: exactly once, restarted where a
 failure passes, into the same files. No setting of the session is changed.
@@ -25,8 +25,8 @@ from headway.model.plan import Plan
 from headway.model.quantities import parse_duration
 from headway.model.query import Query, Source
 from headway.sources.in_memory import check_names, place_of
-from headway.spark.batch.batch_sinks import PARQUET_FORMAT, Sink
-from headway.spark.batch.lower_batch import given_sources
+from headway.spark.batches.batch_sinks import PARQUET_FORMAT, Sink
+from headway.spark.batches.lower_batch import given_sources
 from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.frames import POSITION_COLUMN, StreamFrame, conformed
 from headway.spark.lowering.native_operators import lower_operator
@@ -35,9 +35,9 @@ from headway.spark.sources.checked_files import Quarantine, Rejected
 from headway.spark.sources.intake import Intake, Limits, StreamedTuples
 from headway.spark.spark_results import OutputProgress, SparkRun
 from headway.spark.storage.locations import Location
-from headway.spark.stream.lower_stream import Kind, kind_of
-from headway.spark.stream.run_metrics import OnMetrics
-from headway.spark.stream.stream_run import StreamRun
+from headway.spark.streams.lower_stream import Kind, kind_of
+from headway.spark.streams.run_metrics import OnMetrics
+from headway.spark.streams.stream_run import StreamRun
 
 Place = PathLike[str] | str
 

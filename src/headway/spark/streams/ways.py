@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from headway.spark.batch.batch_sinks import PARQUET_FORMAT, OnRows, Sink
-from headway.spark.stream.direct_way import DirectWay
-from headway.spark.stream.micro_batches import GroupWork, Way
-from headway.spark.stream.spark_way import SparkWay
+from headway.spark.batches.batch_sinks import PARQUET_FORMAT, OnRows, Sink
+from headway.spark.streams.direct_way import DirectWay
+from headway.spark.streams.micro_batches import GroupWork, Way
+from headway.spark.streams.spark_way import SparkWay
 
 PLAIN_JOBS = {
     # A step's tasks are its partitions, also those without a tuple.

@@ -24,7 +24,7 @@ from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
 from headway.spark.accounting import now
-from headway.spark.batch.batch_sinks import OnRows, Sink
+from headway.spark.batches.batch_sinks import OnRows, Sink
 from headway.spark.lowering.regions import ancestors, part_with
 from headway.spark.session.job_titles import titled
 from headway.spark.session.urgency import POOL, Gates, Share
@@ -34,14 +34,14 @@ from headway.spark.sources.intake import Intake, Limits, StreamInputs
 from headway.spark.spark_results import OutputProgress, SparkOutput, StreamPace
 from headway.spark.state.batch_manifest import BatchRecord
 from headway.spark.storage.locations import Location
-from headway.spark.stream.lower_stream import (
+from headway.spark.streams.lower_stream import (
     Kind,
     outputs_by_kind,
     with_heartbeat,
     without_heartbeat,
 )
-from headway.spark.stream.micro_batches import Bounds, GroupWork, MicroBatches
-from headway.spark.stream.ways import PLAIN_JOBS, way_of
+from headway.spark.streams.micro_batches import Bounds, GroupWork, MicroBatches
+from headway.spark.streams.ways import PLAIN_JOBS, way_of
 from headway.spark.tallies import Tally
 
 

@@ -28,7 +28,7 @@ from headway.model.query import Source
 from headway.model.schema import Schema
 from headway.native.native_class import native_class
 from headway.spark.lowering.regions import ancestors
-from headway.spark.stream.stream_query import groups_of
+from headway.spark.streams.stream_query import groups_of
 
 IDENTITY_VERSION = 1
 """of what is compared; one more when that changes"""

@@ -37,7 +37,7 @@ from headway.model.schema import (
     Field,
     Schema,
 )
-from headway.spark.batch.lower_batch import check_given, given_sources
+from headway.spark.batches.lower_batch import check_given, given_sources
 from headway.spark.lowering.engine_region import EXIT, struct_name
 from headway.spark.lowering.frames import (
     ARRIVED,
@@ -91,7 +91,7 @@ class LoweredStream:
 
 def lower_stream(plan: Plan, sources: Mapping[str, DataFrame]) -> LoweredStream:
     """A plan whose outputs are of one kind over its sources, which have the columns that
-    :func:`headway.spark.batch.lower_batch.lower_batch` wants; each must come in order of arrival,
+    :func:`headway.spark.batches.lower_batch.lower_batch` wants; each must come in order of arrival,
     vehicle by vehicle. Whoever begins a stream asks first whether Spark can run the plan
     (:mod:`headway.spark.capabilities`): this is done again for every step."""
     plan = on_one_node(plan)

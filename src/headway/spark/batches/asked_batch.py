@@ -21,7 +21,7 @@ from headway.model.schema import VEHICLE_COLUMN
 from headway.sources.in_memory import ArrowStream, Rows, check_names, given_table, place_of
 from headway.sources.parquet_file import arrow_schema
 from headway.spark.accounting import Account, now
-from headway.spark.batch.lower_batch import Lowered, lower_batch
+from headway.spark.batches.lower_batch import Lowered, lower_batch
 from headway.spark.lowering.frames import POSITION_COLUMN, conformed
 from headway.spark.lowering.side_rows import KIND
 from headway.spark.session.spark_failures import translated

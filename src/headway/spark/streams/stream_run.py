@@ -20,7 +20,7 @@ from headway.model.graph import graph_of
 from headway.model.plan import Plan
 from headway.model.quantities import SECOND, format_duration
 from headway.model.query import Criticality
-from headway.spark.batch.batch_sinks import FILES, OnRows, Sink
+from headway.spark.batches.batch_sinks import FILES, OnRows, Sink
 from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.regions import ancestors
 from headway.spark.session.restarts import Restarts
@@ -32,11 +32,11 @@ from headway.spark.sources.intake import Limits, StreamInputs
 from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
 from headway.spark.storage.locations import Location
-from headway.spark.stream.checkpoints import MARK, Checkpoint, open_run
-from headway.spark.stream.micro_batches import Bounds
-from headway.spark.stream.run_lock import Lock, claimed
-from headway.spark.stream.run_metrics import OnMetrics, QueryMetrics
-from headway.spark.stream.stream_query import GroupQuery, groups_of
+from headway.spark.streams.checkpoints import MARK, Checkpoint, open_run
+from headway.spark.streams.micro_batches import Bounds
+from headway.spark.streams.run_lock import Lock, claimed
+from headway.spark.streams.run_metrics import OnMetrics, QueryMetrics
+from headway.spark.streams.stream_query import GroupQuery, groups_of
 
 LOOK_S = 0.1
 SUMMARY_S = 5.0

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from headway.model.quantities import MICROSECOND
 from headway.model.schema import TIMESTAMP_COLUMN
 from headway.spark.accounting import Account, added_names
-from headway.spark.batch.batch_sinks import CONSOLE, FILES, SHOWN_ROWS, OnRows, Sink
+from headway.spark.batches.batch_sinks import CONSOLE, FILES, SHOWN_ROWS, OnRows, Sink
 from headway.spark.lowering.engine_region import EXIT, exits
 from headway.spark.lowering.side_rows import SIDE, SIDE_EXIT
 from headway.spark.state.batch_manifest import END, BatchRecord, WrittenFile
@@ -36,10 +36,10 @@ from headway.spark.state.task_rows import (
 )
 from headway.spark.state.vehicle_steps import KIND
 from headway.spark.storage.file_stores import file_store
-from headway.spark.stream.lower_stream import PART as PLACE
-from headway.spark.stream.lower_stream import by_vehicle, vehicle_place
-from headway.spark.stream.micro_batches import GroupWork, Step
-from headway.spark.stream.publishing import LoggedFiles, RenamedFiles
+from headway.spark.streams.lower_stream import PART as PLACE
+from headway.spark.streams.lower_stream import by_vehicle, vehicle_place
+from headway.spark.streams.micro_batches import GroupWork, Step
+from headway.spark.streams.publishing import LoggedFiles, RenamedFiles
 from headway.spark.tallies import BINS_PER_DOUBLING, Tally
 
 STATES = ".states"

@@ -13,8 +13,8 @@ from headway.errors import FileError
 from headway.model.plan import Plan
 from headway.model.query import Criticality, Output
 from headway.spark.accounting import Account, now
-from headway.spark.batch.batch_sinks import CONSOLE, OnRows, Sink
-from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.batches.batch_sinks import CONSOLE, OnRows, Sink
+from headway.spark.batches.lower_batch import lower_batch
 from headway.spark.session.job_titles import titled
 from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side

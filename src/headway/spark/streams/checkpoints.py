@@ -3,7 +3,7 @@
 Files of a stream are named after micro-batches, and a micro-batch that is repeated replaces its own
 file: that is what makes results exact. So batches of another run must never be written beside
 them, and a query that has changed goes on only where its user says so: the mark of the checkpoint
-holds what its answers depend on (:mod:`headway.spark.stream.run_identity`), the plans it was run
+holds what its answers depend on (:mod:`headway.spark.streams.run_identity`), the plans it was run
 with, and what was adopted when.
 """
 
@@ -23,13 +23,13 @@ from headway.model.plan import Plan
 from headway.spark.accounting import now
 from headway.spark.storage.file_stores import FileStore, NotThere, file_store
 from headway.spark.storage.locations import Location
-from headway.spark.stream.checkpoint_damage import (
+from headway.spark.streams.checkpoint_damage import (
     AFRESH,
     batches_done,
     query_folders,
     refuse_damage,
 )
-from headway.spark.stream.run_identity import (
+from headway.spark.streams.run_identity import (
     IDENTITY_VERSION,
     Changed,
     Identity,
@@ -38,7 +38,7 @@ from headway.spark.stream.run_identity import (
     identity_from,
     identity_of,
 )
-from headway.spark.stream.run_lock import LOCK
+from headway.spark.streams.run_lock import LOCK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

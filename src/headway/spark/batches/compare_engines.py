@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from headway.engine.engine_answers import Answer, comparable, vehicle_answers
 from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
-from headway.spark.batch.lower_batch import lower_batch
+from headway.spark.batches.lower_batch import lower_batch
 from headway.spark.lowering.frames import to_plain
 from headway.spark.session.spark_failures import translated
 from headway.spark.sources.recorded_files import read_batch

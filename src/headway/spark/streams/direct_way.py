@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from headway.spark.state.batch_manifest import BatchRecord
 from headway.spark.state.task_files import REPORT, TaskFiles, TaskReport, report_from
 from headway.spark.storage.file_stores import file_store
-from headway.spark.stream.lower_stream import by_vehicle
-from headway.spark.stream.micro_batches import GroupWork, Step
-from headway.spark.stream.publishing import RenamedFiles
+from headway.spark.streams.lower_stream import by_vehicle
+from headway.spark.streams.micro_batches import GroupWork, Step
+from headway.spark.streams.publishing import RenamedFiles
 
 
 class DirectWay:
