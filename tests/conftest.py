@@ -22,6 +22,9 @@ MINUTES = (
     "tests/spark/test_cluster.py",
     "tests/spark/test_benchmarks.py::test_all_programs",
     "tests/spark/test_kills.py::test_a_kill_leaves_no_trace[tyre",
+    "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[collision",
+    "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[native",
+    "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[tyre",
     # Compiled with sanitizers once more; smaller ones of their kind are always run.
     "tests/contract/test_native_sanitized.py",
     "tests/native/test_native_trace.py::test_random_plans_under_sanitizers",

@@ -10,7 +10,7 @@ from enum import StrEnum
 from headway.engine.stepwise import Stepwise
 from headway.errors import Problem, UnsupportedError
 from headway.model.graph import graph_of
-from headway.model.operator_kinds import SPARK_BATCH, SPARK_STREAM, gap_problems
+from headway.model.operator_kinds import SPARK_BATCH, SPARK_STREAM, VEHICLE, gap_problems
 from headway.model.plan import Plan
 from headway.model.user_operator import UserOperator, load_class
 
@@ -97,7 +97,11 @@ def refuse_unsupported(plan: Plan, mode: Mode) -> None:
     """Refuses what the engine in the car refuses when it is put together (a class that does not
     open, a function that is not there), in its words and before Spark has anything to do; then
     UnsupportedError with all that the mode cannot do."""
-    if not any(gap_problems(plan.query.operators, _ENGINE[mode])):
+    runs_here_and_in_the_car = not any(
+        gap for engine in (_ENGINE[mode], VEHICLE)
+        for gap in gap_problems(plan.query.operators, engine)
+    )  # fmt: skip
+    if runs_here_and_in_the_car:
         Stepwise(plan)
     if found := problems(plan, mode):
         raise UnsupportedError(found)
