@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -388,7 +389,7 @@ def _table(path: Path, batch: Any, schema: Schema, number: int) -> Any:
         owner = _cast(path, batch.column(VEHICLE_COLUMN), source_records.VEHICLE_FIELD)
     columns |= {ARRIVAL_COLUMN: arrived, VEHICLE_COLUMN: owner}
     if POSITION_COLUMN not in schema.names:
-        columns[POSITION_COLUMN] = pa.array(range(number, number + batch.num_rows), pa.int64())
+        columns[POSITION_COLUMN] = pa.array(np.arange(number, number + batch.num_rows))
     return pa.RecordBatch.from_pydict(columns)
 
 

@@ -151,14 +151,26 @@ class FileIntake:
         sound = [one for one in some if one.sound]
         spread = Spread.of(sound, slots)
         spread.set(self._spark)
-        mended = self._mended(some, mark, last)
+        mended, plain = self._mended(some, mark, last), self._plain(sound)
         if plan is not None and plan.is_right(some, spread):
-            return Piece({self._files[0].source.name: plan.data}, mark, last, mended)
+            return Piece({self._files[0].source.name: plan.data}, mark, last, mended, plain)
         sources = {}
         for files in self._files:
             mine = [one for one in sound if one.file.source == files.source.name]
             sources[files.source.name] = self._read(files, mine, spread)
-        return Piece(sources, mark, last, mended)
+        return Piece(sources, mark, last, mended, plain)
+
+    def _plain(self, sound: Sequence[CheckedFile]) -> dict[str, tuple[str, ...]] | None:
+        """As :attr:`Piece.files`."""
+        for one in sound:
+            if one.footer is None or one.footer.misfits or not one.file.location.is_local:
+                return None
+        return {
+            files.source.name: tuple(
+                str(one.file.location.path) for one in sound if one.file.source == files.source.name
+            )
+            for files in self._files
+        }
 
     def _read(self, files: Files, some: Sequence[CheckedFile], spread: Spread) -> DataFrame:
         checked = self._checked[files.source.name]

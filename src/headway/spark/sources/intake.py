@@ -61,12 +61,14 @@ class Piece:
     """``sources`` have the columns that :func:`~headway.spark.lowering.given_sources.in_order`
     takes. ``mark`` says how much of the batch is done when this is; ``last``: all of it.
     ``without_damaged`` reads its files to the end and gives it without those that cannot be read
-    so, which are quarantined; None if all can."""
+    so, which are quarantined; None if all can. ``files``: the same tuples as local Parquet files
+    of each source, sound by their footers and without misfits; None where it is not so."""
 
     sources: Mapping[str, DataFrame]
     mark: int
     last: bool
     without_damaged: Callable[[], Piece | None] = lambda: None
+    files: Mapping[str, tuple[str, ...]] | None = None
 
 
 def each_piece(

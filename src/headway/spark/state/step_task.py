@@ -33,6 +33,7 @@ from headway.spark.state.partition_files import (
     next_segment,
     read_segments,
 )
+from headway.spark.state.partition_intake import PartitionIntake
 from headway.spark.state.state_migration import migrated
 from headway.spark.state.state_sections import fingerprint_of, form_of
 from headway.spark.state.vehicle_states import fingerprint_of_state
@@ -265,7 +266,7 @@ def _steps(
 @dataclass(frozen=True)
 class VehicleRows:
     """One micro-batch, or (``ends``) the end of the input. ``folder``: where the state's files
-    are; None: it comes in rows."""
+    are; None: it comes in rows. ``intake``: the task reads its tuples itself."""
 
     program: VehicleProgram
     sources: tuple[str, ...]
@@ -274,9 +275,15 @@ class VehicleRows:
     clock: int | None
     newest: int | None
     ends: bool = False
+    intake: PartitionIntake | None = None
 
     def rows(self, batches: Iterator[Any], part: int) -> Iterator[Produced]:
-        tables, blobs = self._gathered(batches)
+        if self.intake is None:
+            tables, blobs = self._gathered(batches)
+        else:
+            for _ in batches:  # a worker that leaves rows unread is not used again
+                pass
+            tables, blobs = self.intake.tables(part), {}
         segments = self.before.of(part)
         moved = self.before.moved
         waits = tables or self.clock is not None or self.program.forget is not None

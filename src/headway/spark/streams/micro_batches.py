@@ -11,7 +11,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -33,6 +33,7 @@ from headway.spark.state.batch_manifest import (
     PartitionLoad,
 )
 from headway.spark.state.partition_files import StatesBefore
+from headway.spark.state.partition_intake import MOST_READERS, PartitionIntake
 from headway.spark.state.state_sections import NATIVE_FORM, PYTHON_FORM, form_of
 from headway.spark.state.step_programs import step_program
 from headway.spark.state.step_task import (
@@ -150,7 +151,7 @@ class MicroBatches:
         self._record: BatchRecord | None = None
         self._end: BatchRecord | None = None
 
-    @property
+    @cached_property
     def keeps_state(self) -> bool:
         outputs = self.work.plan.query.outputs
         return any(kind_of(self.work.plan, one.name) is Kind.STATE for one in outputs)
@@ -194,18 +195,9 @@ class MicroBatches:
         done = self._record
         step = 0 if done is None else done.step + 1
         self._drop_end()
-        lowered = lower_stream(self.work.plan, self._capped(piece.sources))
-        before = self._states_before() if lowered.kind is Kind.STATE else None
+        before = self._states_before() if self.keeps_state else None
         reports = self._way.reports(
-            Step(
-                step_name(step),
-                step,
-                uuid.uuid4().hex[:8],
-                lowered.data,
-                self._computing(lowered, before),
-                lowered.kind is Kind.NATIVE,
-                None if before is None else before.partitions,
-            )
+            self._by_tasks(piece, step, before) or self._by_spark(piece, step, before)
         )
         record = _summed(done, reports, before, step, number, piece)
         for files in self._sent:
@@ -214,6 +206,42 @@ class MicroBatches:
         self._way.publish(record)
         self._records.sweep(record, done)
         self._record = record
+
+    def _by_spark(self, piece: Piece, step: int, before: StatesBefore | None) -> Step:
+        """Spark reads the tuples, and deals them out by vehicle where a state is kept."""
+        lowered = lower_stream(self.work.plan, self._capped(piece.sources))
+        return Step(
+            step_name(step),
+            step,
+            uuid.uuid4().hex[:8],
+            lowered.data,
+            self._computing(lowered, before),
+            lowered.kind is Kind.NATIVE,
+            None if before is None else before.partitions,
+        )
+
+    def _by_tasks(self, piece: Piece, step: int, before: StatesBefore | None) -> Step | None:
+        """Every task reads the tuples of its own vehicles, where that is less work."""
+        if before is None or piece.files is None or self._way.state_folder is None:
+            return None
+        if before.partitions > MOST_READERS:
+            return None
+        plan = self.work.plan
+        schemas = {source.name: source.schema for source in plan.query.sources}
+        count = before.partitions
+        return Step(
+            step_name(step),
+            step,
+            uuid.uuid4().hex[:8],
+            self.session.range(0, count, 1, count),
+            replace(self._going_on(before), intake=PartitionIntake(piece.files, schemas, count)),
+            native=False,
+        )
+
+    def _going_on(self, before: StatesBefore) -> VehicleRows:
+        live = self.work.bounds.hold is not None
+        newest = 0 if self._record is None else self._record.newest
+        return self._vehicles(before, now() if live else None, newest, ends=False)
 
     def _capped(self, sources: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
         most = self.work.share.most(slots_of(self.session))
@@ -246,9 +274,7 @@ class MicroBatches:
             return NativeRows(lowered.schemas)
         if before is None:
             return FunctionRows(plan_to_json(lowered.part), self.work.listed)
-        live = self.work.bounds.hold is not None
-        newest = 0 if self._record is None else self._record.newest
-        return self._vehicles(before, now() if live else None, newest, ends=False)
+        return self._going_on(before)
 
     def _vehicles(
         self, before: StatesBefore, clock: int | None, newest: int, *, ends: bool
