@@ -267,7 +267,7 @@ def difference(fleet: Fleet, got: pa.Table, wanted: pa.Table) -> str:
     mine, theirs = sides
     if mine.num_rows != theirs.num_rows:
         return f"{mine.num_rows:,} rows instead of {theirs.num_rows:,}"
-    for name in names:
+    for name in names if mine.num_rows else ():
         same = pc.equal(mine[name], theirs[name].cast(mine[name].type))
         if not pc.all(same, skip_nulls=False).as_py():
             row = pc.index(same, False).as_py()
