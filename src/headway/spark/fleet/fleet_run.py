@@ -31,7 +31,7 @@ from headway.spark.fleet.twins import (
 )
 from headway.spark.lowering.engine_region import arrival_order, tagged_sources
 from headway.spark.lowering.frames import SPARK, plain_row
-from headway.spark.lowering.given_sources import fits, in_order
+from headway.spark.lowering.given_sources import as_source
 from headway.spark.session.spark_failures import translated
 from headway.spark.sources.checked_files import FOLDER, Quarantine, notes
 from headway.spark.sources.recorded_files import read_batch
@@ -134,7 +134,7 @@ def _recorded(
     spark: SparkSession, plan: Plan, recording: Location, twins: Twins, quarantine: Quarantine
 ) -> DataFrame:
     read = read_batch(spark, recording, plan.query.sources, quarantine=quarantine)
-    given = [(s.schema, in_order(read[s.name].where(fits(s)), s)) for s in plan.query.sources]
+    given = [(s.schema, as_source(read[s.name], s)) for s in plan.query.sources]
     ordered = (
         tagged_sources(given)
         .repartition(_tasks(spark), VEHICLE_COLUMN)

@@ -91,7 +91,7 @@ class Drops:
         self._found: list[DataFrame] = []
         self._looked = False
         for source in plan.query.sources:
-            questions.ask(source.name, _MISFIT, ~fits(source))
+            questions.ask(source.name, _MISFIT, ~F.expr(fits(source)))
 
     def late(self, operator: str, port: str, frame: StreamFrame) -> None:
         """What goes into a port of a join or a window: late tuples stay outside."""
@@ -119,7 +119,7 @@ class Drops:
             self._looked = True
             for source in self._plan.query.sources:
                 if self._questions.any(source.name, _MISFIT):
-                    misfits = self._questions.data[source.name].where(~fits(source))
+                    misfits = self._questions.data[source.name].where(~F.expr(fits(source)))
                     self._add(misfits, source.schema, DropKind.REJECTED, source.name)
         if not self._found:
             return None

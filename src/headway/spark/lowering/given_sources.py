@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Collection
+
+from pyspark.sql import DataFrame
 
 from headway.errors import DataError, Problem
+from headway.expressions.spark_sql import quoted
 from headway.model.query import Source
 from headway.model.schema import (
     ARRIVAL_COLUMN,
@@ -30,19 +32,24 @@ def in_order(data: DataFrame, source: Source) -> DataFrame:
     called ''. DataError if a column is missing or of another type.
     """
     check_columns(data, source)
-    there = set(data.columns)
-    arrived: Column = F.col(TIMESTAMP_COLUMN)
-    if ARRIVAL_COLUMN in there:
-        arrived = F.coalesce(F.col(ARRIVAL_COLUMN), arrived)
-    vehicle = F.col(VEHICLE_COLUMN).cast("string") if VEHICLE_COLUMN in there else F.lit("")
-    named = POSITION_COLUMN in there and POSITION_COLUMN not in source.schema.names
-    position = F.col(POSITION_COLUMN).cast("bigint") if named else F.lit(None).cast("bigint")
-    return data.select(
-        F.coalesce(vehicle, F.lit("")).alias(VEHICLE_COLUMN),
-        F.col(TIMESTAMP_COLUMN),
-        *(F.col(name) for name in source.schema.names),
-        F.unix_micros(arrived).alias(ARRIVED),
-        position.alias(POSITION),
+    vehicle, arrived, position = beside(data.columns, source)
+    fields = (quoted(name) for name in source.schema.names)
+    return data.selectExpr(vehicle, TIMESTAMP_COLUMN, *fields, arrived, position)
+
+
+def beside(there: Collection[str], source: Source) -> tuple[str, str, str]:
+    """Vehicle, arrival and position of a tuple as SQL: a column is a dozen calls to Java, and a
+    stream makes them anew for every step."""
+    vehicle = f"coalesce({VEHICLE_COLUMN}, '')" if VEHICLE_COLUMN in there else "''"
+    arrived = f"coalesce({ARRIVAL_COLUMN}, {TIMESTAMP_COLUMN})"
+    if ARRIVAL_COLUMN not in there:
+        arrived = TIMESTAMP_COLUMN
+    placed = POSITION_COLUMN in there and POSITION_COLUMN not in source.schema.names
+    position = POSITION_COLUMN if placed else "NULL"
+    return (
+        f"{vehicle} AS {VEHICLE_COLUMN}",
+        f"unix_micros({arrived}) AS `{ARRIVED}`",
+        f"cast({position} AS bigint) AS `{POSITION}`",
     )
 
 
@@ -76,11 +83,11 @@ def check_columns(data: DataFrame, source: Source) -> None:
         raise DataError(problems)
 
 
-def fits(source: Source) -> Column:
-    """Whether a tuple fits the schema of its source."""
-    fit = F.col(TIMESTAMP_COLUMN).isNotNull()
-    for field in source.schema.fields:
-        if field.length is not None:
-            long = F.octet_length(field.name) > F.lit(field.length)
-            fit &= ~F.coalesce(long, F.lit(False))
-    return fit
+def fits(source: Source) -> str:
+    """Whether a tuple fits the schema of its source, as SQL."""
+    long = (
+        f" AND (octet_length({quoted(one.name)}) > {one.length}) IS NOT TRUE"
+        for one in source.schema.fields
+        if one.length is not None
+    )
+    return f"{TIMESTAMP_COLUMN} IS NOT NULL{''.join(long)}"

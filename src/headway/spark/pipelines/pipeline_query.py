@@ -26,7 +26,7 @@ from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.lowering.drops import with_marks
 from headway.spark.lowering.engine_region import exits, run_region
 from headway.spark.lowering.frames import LATE, StreamFrame
-from headway.spark.lowering.given_sources import fits, in_order, order_of
+from headway.spark.lowering.given_sources import as_source, order_of
 from headway.spark.lowering.native_operators import lower_operator
 from headway.spark.lowering.regions import part_giving
 from headway.spark.pipelines.pipeline_datasets import (
@@ -87,7 +87,7 @@ class PipelineQuery:
             )
         given = self._sources[kind]
         one = self._source(source)
-        given[source] = in_order(data, one).where(fits(one))
+        given[source] = as_source(data, one)
         part = self._parts.get(kind)
         if part is not None and self._engine is None and part.graph.sources.keys() <= given.keys():
             self._engine = self._engine_over(part, given)

@@ -29,8 +29,8 @@ from headway.model.query import Source
 from headway.spark.lowering.frames import conformed
 from headway.spark.session.python_workers import enter
 from headway.spark.sources.checked_files import text_schema, text_tables
+from headway.spark.sources.input_files import PARQUET, Files, find_files
 from headway.spark.sources.parquet_footers import read_schema
-from headway.spark.sources.source_files import PARQUET, Files, find_files
 from headway.spark.storage.locations import Location
 
 _ROW = "_metadata.row_index"

@@ -46,6 +46,7 @@ from headway.sources.recordings import read_file
 from headway.spark.lowering.frames import POSITION_COLUMN, SPARK
 from headway.spark.session.python_workers import enter
 from headway.spark.side_files import parquet_bytes
+from headway.spark.sources.input_files import PARQUET
 from headway.spark.storage.locations import Location
 from headway.spark.storage.small_files import SmallFiles
 
@@ -213,7 +214,6 @@ def _plain(column: Any) -> list[Any]:
 
 
 Batches = Iterator[Any]
-PARQUET = ".parquet"
 PARQUET_ROWS, TEXT_ROWS = 1 << 16, 1 << 13
 """in a batch"""
 SMALL_BYTES = 64 << 20

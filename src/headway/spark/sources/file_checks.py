@@ -27,6 +27,7 @@ from headway.spark.sources.checked_files import (
     entry_of,
     parquet_tables,
 )
+from headway.spark.sources.input_files import PARQUET
 from headway.spark.sources.parquet_footers import (
     Footer,
     Reading,
@@ -35,7 +36,6 @@ from headway.spark.sources.parquet_footers import (
     footer_of,
     read_parquet_files,
 )
-from headway.spark.sources.source_files import PARQUET
 from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
 

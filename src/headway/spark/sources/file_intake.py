@@ -21,9 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 from headway.model.query import Source
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Rejected, text_schema
 from headway.spark.sources.file_checks import CheckedFile, FileChecks, GivenFile, read_checked
+from headway.spark.sources.input_files import PARQUET, Files
 from headway.spark.sources.intake import Limits, Pace, Piece
 from headway.spark.sources.parquet_footers import read_schema, tuples
-from headway.spark.sources.source_files import PARQUET, Files
 from headway.spark.storage.locations import Location
 
 BYTES_PER_SLOT = 64 << 20

@@ -23,13 +23,13 @@ from headway.spark.session.urgency import slots_of
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Rejected, text_schema
 from headway.spark.sources.file_checks import CheckedFile, FileChecks, GivenFile, read_checked
 from headway.spark.sources.file_intake import FileIntake
+from headway.spark.sources.input_files import PARQUET, Files, find_files
 from headway.spark.sources.intake import Intake, Limits, StreamedTuples
 from headway.spark.sources.kafka_source import (
     MESSAGES_PER_TASK,
     messages_at_a_time,
     read_kafka,
 )
-from headway.spark.sources.source_files import PARQUET, Files, find_files
 from headway.spark.storage.locations import Location
 
 TASKS_PER_SLOT = 4

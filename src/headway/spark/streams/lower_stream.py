@@ -16,7 +16,7 @@ input gives.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -30,8 +30,6 @@ from headway.model.operator_kinds import SPARK_STREAM
 from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.model.schema import (
-    ARRIVAL_COLUMN,
-    TIMESTAMP_COLUMN,
     VEHICLE_COLUMN,
     DataType,
     Field,
@@ -43,14 +41,12 @@ from headway.spark.lowering.frames import (
     ARRIVED,
     LATE,
     PLAIN,
-    POSITION,
-    POSITION_COLUMN,
     SOURCE,
     StreamFrame,
     plain_row,
     to_plain,
 )
-from headway.spark.lowering.given_sources import check_columns
+from headway.spark.lowering.given_sources import beside, check_columns, fits
 from headway.spark.lowering.native_operators import lower_operator
 from headway.spark.lowering.one_pass import run_in_one_pass, sharing
 from headway.spark.lowering.regions import (
@@ -118,7 +114,7 @@ def _tuples(plan: Plan, sources: Mapping[str, DataFrame]) -> DataFrame:
     for place, source in enumerate(every):
         data = sources[source.name]
         check_columns(data, source)
-        vehicle, arrived, position = _beside(data.columns, source)
+        vehicle, arrived, position = beside(data.columns, source)
         if len(every) == 1:
             texts = [vehicle, arrived, position, *_plain(source)]
         else:
@@ -127,26 +123,11 @@ def _tuples(plan: Plan, sources: Mapping[str, DataFrame]) -> DataFrame:
                 for other, their in enumerate(every)
             ]
             texts = [vehicle, f"{place} AS `{SOURCE}`", arrived, position, *rows]
-        parts.append(data.where(_fits(source)).selectExpr(*texts))
+        parts.append(data.where(fits(source)).selectExpr(*texts))
     united = parts[0]
     for one in parts[1:]:
         united = united.union(one)
     return united
-
-
-def _beside(there: Collection[str], source: Source) -> tuple[str, str, str]:
-    """Vehicle, arrival and position, as ``given_sources.in_order`` has them."""
-    vehicle = f"coalesce({VEHICLE_COLUMN}, '')" if VEHICLE_COLUMN in there else "''"
-    arrived = f"coalesce({ARRIVAL_COLUMN}, {TIMESTAMP_COLUMN})"
-    if ARRIVAL_COLUMN not in there:
-        arrived = TIMESTAMP_COLUMN
-    placed = POSITION_COLUMN in there and POSITION_COLUMN not in source.schema.names
-    position = POSITION_COLUMN if placed else "NULL"
-    return (
-        f"{vehicle} AS {VEHICLE_COLUMN}",
-        f"unix_micros({arrived}) AS `{ARRIVED}`",
-        f"cast({position} AS bigint) AS `{POSITION}`",
-    )
 
 
 def _value(field: Field) -> str:
@@ -167,16 +148,6 @@ def _no_row(source: Source) -> str:
         f"{quoted(one.name)}: {PLAIN[one.type].simpleString()}" for one in source.schema.columns
     )
     return f"cast(NULL AS struct<{', '.join(fields)}>)"
-
-
-def _fits(source: Source) -> str:
-    """As ``given_sources.fits`` says."""
-    long = (
-        f" AND (octet_length({quoted(one.name)}) > {one.length}) IS NOT TRUE"
-        for one in source.schema.fields
-        if one.length is not None
-    )
-    return f"{TIMESTAMP_COLUMN} IS NOT NULL{''.join(long)}"
 
 
 # ---------------------------------------------------------------- native outputs
