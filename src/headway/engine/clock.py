@@ -21,11 +21,15 @@ from headway.model.quantities import MILLISECOND, SECOND, milliseconds
 
 
 class WallClock(Protocol):
-    """Monotonic nanoseconds. ``wait`` returns at ``until``, or earlier when ``wake`` is set."""
+    """Monotonic nanoseconds. ``wait`` returns at ``until``, or earlier when ``wake`` is set.
+    ``work``: an operator begins that declares so long a time; where it really takes its time
+    nothing is to do."""
 
     def now(self) -> int: ...
 
     def wait(self, until: int, wake: threading.Event) -> None: ...
+
+    def work(self, duration: int) -> None: ...
 
 
 class MonotonicClock:
@@ -39,6 +43,9 @@ class MonotonicClock:
             wake.wait()
         elif (rest := until - time.monotonic_ns()) > 0:
             wake.wait(rest / SECOND)
+
+    def work(self, duration: int) -> None:
+        """It passes by itself."""
 
 
 class ManualClock:
@@ -66,6 +73,9 @@ class ManualClock:
             with self._lock:
                 self._now = max(self._now, until)
 
+    def work(self, duration: int) -> None:
+        """Operators of tests say themselves what time they take."""
+
 
 @dataclass(frozen=True, slots=True)
 class PacedClock:
@@ -88,6 +98,10 @@ class PacedClock:
             return NEVER
         passed = time - self.epoch
         return self.start + (passed if self.speed == 1.0 else int(passed / self.speed) + 1)
+
+    def work(self, duration: int) -> None:
+        """An operator begins that declares so long a time of the engine."""
+        self.clock.work(self.clock_duration(duration))
 
     def clock_duration(self, duration: int) -> int:
         """How long a span of the engine's time really takes."""

@@ -19,6 +19,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import Any, Protocol
 
@@ -398,12 +399,17 @@ class WallTime:
         kernel, operator = self.kernel, progress.operator
         kernel.now = start = self.pace.now()
         if self._overseer is None:
-            more = progress.step_on()
+            more = self._after_its_time(progress)
         else:
-            more = self._give(job, progress, progress.step_on, 0 if progress.until else None)
+            step = partial(self._after_its_time, progress)
+            more = self._give(job, progress, step, 0 if progress.until else None)
         if kernel.record:
             self._note(EventKind.RUN, job, start, self.pace.now(), operator, 1)
         return more
+
+    def _after_its_time(self, progress: Stepping) -> bool:
+        self.pace.work(progress.cost)
+        return progress.step_on()
 
     def _give(
         self, job: ReadyJob, progress: Stepping, step: Callable[[], bool], charged: int | None

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from headway.engine.nodes.links import Address
+from headway.engine.nodes.node_machine import Address
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
 from headway.engine.nodes.peers import Peers, PeerTiming

@@ -77,7 +77,7 @@ class Pair:
 
     def close(self) -> None:
         for peers in reversed(self.made):
-            if peers.is_alive() or peers.ident is None:
+            if peers.is_alive() or not peers.started:
                 peers.finish()
 
     def _peers(

@@ -9,8 +9,9 @@ from itertools import pairwise
 import pytest
 from tests.engine.nodes.pairs import STEP, STREAM, Turned, Visitor, send
 
-from headway.engine.nodes import links, peers
+from headway.engine.nodes import links
 from headway.engine.nodes.links import FRAMES_A_TURN, MOST_FROM_ONE
+from headway.engine.nodes.node_machine import NodeSocket, ThisMachine, as_node_socket
 from headway.engine.nodes.wire_format import FrameKind, Sent, WireFrame
 from headway.model.quantities import MILLISECOND
 
@@ -122,8 +123,8 @@ def test_no_more_files_for_connections_that_come() -> None:
     pair.right._selector.unregister(pair.listener)
     listener = Listener(fileno=pair.listener.detach())
     listener.setblocking(False)
-    pair.right._listener = listener
-    pair.right._selector.register(listener, 1)
+    pair.right._listener = as_node_socket(listener)
+    pair.right._selector.register(as_node_socket(listener), 1)
     strangers = [Visitor(pair) for _ in range(4)]
     pair.right_until(lambda: len(pair.right._connections) == 4)
     listener.failures, listener.asked = 1, 0
@@ -148,15 +149,15 @@ def test_no_more_files_for_connections_that_we_open(
     turned: Turned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    real = peers.open_socket
+    real = ThisMachine.open_socket
 
-    def opened() -> socket.socket:
+    def opened(machine: ThisMachine) -> NodeSocket:
         asked.append(turned.time.now)
         if len(asked) <= 3:
             raise OSError(24, "Too many open files")
-        return real()
+        return real(machine)
 
-    monkeypatch.setattr(peers, "open_socket", opened)
+    monkeypatch.setattr(ThisMachine, "open_socket", opened)
     send(turned.left, range(3))
     turned.both_until(lambda: turned.got.numbers == [0, 1, 2])
     waits = [later - earlier for earlier, later in pairwise(asked)]

@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -131,13 +132,17 @@ class _Transcript:
 
 _SENDER, _RECEIVER = "sender", "receiver"
 
+RandomBytes = Callable[[int], bytes]
+
 
 class GreetingOut:
     """The side that connects, because it has a stream to send."""
 
-    def __init__(self, me: Identity, receiver: str) -> None:
+    def __init__(
+        self, me: Identity, receiver: str, random_bytes: RandomBytes = secrets.token_bytes
+    ) -> None:
         self._me, self._receiver = me, receiver
-        self._nonce = secrets.token_bytes(NONCE_BYTES)
+        self._nonce = random_bytes(NONCE_BYTES)
         self._transcript: _Transcript | None = None
         self.incarnation = ""
         """the receiver's, once it is proved"""
@@ -177,7 +182,9 @@ class GreetingOut:
 class GreetingIn:
     """The side that listens; ``name`` is only believed once it is proved."""
 
-    def __init__(self, me: Identity, hello: WireFrame) -> None:
+    def __init__(
+        self, me: Identity, hello: WireFrame, random_bytes: RandomBytes = secrets.token_bytes
+    ) -> None:
         about = decode_about(hello.payload, name=str, incarnation=str, plan=str, nonce=str)
         self.name = _short("name", about["name"], MOST_NAME)
         self.incarnation = _short("incarnation", about["incarnation"], MOST_INCARNATION)
@@ -190,7 +197,7 @@ class GreetingIn:
             sender_incarnation=self.incarnation,
             receiver=me.name,
             sender_nonce=_bytes(about["nonce"], NONCE_BYTES),
-            receiver_nonce=secrets.token_bytes(NONCE_BYTES),
+            receiver_nonce=random_bytes(NONCE_BYTES),
         )
 
     def challenge(self) -> WireFrame:

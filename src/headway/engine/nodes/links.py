@@ -6,13 +6,20 @@ from __future__ import annotations
 
 import socket
 import struct
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
-from headway.engine.nodes.greeting import GreetingIn, GreetingOut, Identity, LinkStage, Refusal
+from headway.engine.nodes.greeting import (
+    GreetingIn,
+    GreetingOut,
+    Identity,
+    LinkStage,
+    RandomBytes,
+    Refusal,
+)
+from headway.engine.nodes.node_machine import Address, Machine, NodeSocket
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.wire_format import (
     MOST_BYTES,
@@ -29,12 +36,12 @@ from headway.engine.nodes.wire_format import (
     encode_mark,
     encode_positions,
 )
+from headway.model.quantities import MILLISECOND, SECOND
 
 MOST_WAITING = 16 << 20
 """bytes that may wait for a slow peer before the connection is given up"""
 
-GOODBYE = 0.2
-"""seconds"""
+GOODBYE = 200 * MILLISECOND
 
 READS_A_TURN = 8
 FRAMES_A_TURN = 256
@@ -47,7 +54,7 @@ class Connection:
     longer than a greeting is read. ``more``: frames wait that had no room in this turn."""
 
     def __init__(
-        self, sock: socket.socket, now: int, host: str = "", stage: LinkStage = LinkStage.HELLO
+        self, sock: NodeSocket, now: int, host: str = "", stage: LinkStage = LinkStage.HELLO
     ) -> None:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -113,19 +120,19 @@ class Connection:
         self.socket.close()
 
 
-def say_goodbye(connections: list[Connection]) -> None:
+def say_goodbye(connections: list[Connection], machine: Machine) -> None:
     """Says so to all who have proved who they are, and gives them a moment to have read it."""
     greeted = [connection for connection in connections if connection.stage.is_greeted]
     for connection in greeted:
         with suppress(OSError):
-            connection.socket.settimeout(GOODBYE)
+            connection.socket.settimeout(GOODBYE / SECOND)
             connection.send(WireFrame(FrameKind.BYE))
             connection.write(0)
             connection.socket.shutdown(socket.SHUT_WR)
-    until = time.monotonic() + GOODBYE
+    until = machine.now() + GOODBYE
     for connection in greeted:
         with suppress(OSError):
-            while time.monotonic() < until and connection.socket.recv(1 << 16):
+            while machine.now() < until and connection.socket.recv(1 << 16):
                 pass
         connection.close()
 
@@ -167,9 +174,6 @@ class Strangers:
 
 
 # -------------------------------------------------------------------- out
-
-
-Address = tuple[str, int]
 
 
 class KeptFrame(NamedTuple):
@@ -278,9 +282,14 @@ class Incoming:
     """A sender has one connection at a time: its newest."""
 
     def __init__(
-        self, me: Identity, streams: Mapping[int, WireStream], handler: PeerHandler
+        self,
+        me: Identity,
+        streams: Mapping[int, WireStream],
+        handler: PeerHandler,
+        random_bytes: RandomBytes,
     ) -> None:
         self._me, self._streams, self._handler = me, streams, handler
+        self._random_bytes = random_bytes
         self._positions: dict[str, tuple[str, dict[int, int]]] = {}
         """sender -> its incarnation, and how far each of its streams has come"""
         self._connections: dict[str, Connection] = {}
@@ -290,7 +299,7 @@ class Incoming:
 
     def greet(self, connection: Connection, hello: WireFrame) -> None:
         """Somebody says who it is: it is to prove that."""
-        connection.greeting_in = GreetingIn(self._me, hello)
+        connection.greeting_in = GreetingIn(self._me, hello, self._random_bytes)
         connection.stage = LinkStage.PROOF
         connection.send(connection.greeting_in.challenge())
 

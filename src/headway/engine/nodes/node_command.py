@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from headway.engine.nodes.links import Address
 from headway.engine.nodes.node_key import KEY_FILE, read_key
+from headway.engine.nodes.node_machine import Address
 from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_records import FORMATS
 from headway.engine.nodes.node_slice import DEPLOYMENT, NodeSlice, slice_from_json

@@ -4,17 +4,15 @@ its report."""
 from __future__ import annotations
 
 import json
-import socket
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headway.engine.clock import Behind, KeepingUp, MonotonicClock, PacedClock
+from headway.engine.clock import Behind, KeepingUp, PacedClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Outlet
-from headway.engine.nodes.links import Address
+from headway.engine.nodes.node_machine import THIS_MACHINE, Address, Machine
 from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
 from headway.engine.nodes.peers import Peers, PeerTiming
@@ -148,13 +146,14 @@ def exit_report(
     outputs: NodeOutputs,
     keeping_up: KeepingUp,
     log: EventLog,
+    ended_at: int,
 ) -> dict[str, Any]:
     """Times in nanoseconds, ``at`` and ``ended_at`` on the machine's monotonic clock.
     ``refused_jobs`` are those of hard outputs, anywhere, that were not admitted or were shed."""
     kernel = run.kernel
     return {
         "node": node,
-        "ended_at": time.monotonic_ns(),
+        "ended_at": ended_at,
         "arrived": kernel.arrived,
         "received": others.received,
         "sent": others.sent,
@@ -199,16 +198,20 @@ class NodeSettings:
     subscriber: Address | None = None
     resume: bool = False
     """started again in the middle of a run: what has already arrived is gone"""
+    most_kept: int = 4096
+    """frames for a peer that is away"""
 
 
 class NodeProcess:
     """Made, then ready (listening, first arrival known), then run to the end."""
 
-    def __init__(self, part: NodeSlice, settings: NodeSettings) -> None:
-        self.part, self.settings = part, settings
+    def __init__(
+        self, part: NodeSlice, settings: NodeSettings, machine: Machine = THIS_MACHINE
+    ) -> None:
+        self.part, self.settings, self.machine = part, settings, machine
         folder = settings.outputs
         path = None if folder is None else folder / f"{part.node}.events.jsonl"
-        self.log = EventLog(part.node, path, append=settings.resume)
+        self.log = EventLog(part.node, path, append=settings.resume, machine=machine)
         self._dropped: dict[str, int] = {}
         self._policy = part.make_policy()
         most = settings.most_waiting
@@ -221,7 +224,7 @@ class NodeProcess:
         )
         self._arrivals = self._recording()
         self._first = next(self._arrivals, None)
-        self._listener = socket.create_server(settings.addresses[part.node])
+        self._listener = machine.listen(settings.addresses[part.node])
         self._keeping_up = KeepingUp(tolerance=settings.tolerance, on_behind=self._behind)
         self._time: WallTime | None = None
         self._others: OtherNodes | None = None
@@ -250,11 +253,16 @@ class NodeProcess:
         """Runs until all inputs have ended; the engine's time is ``epoch`` when the machine's
         monotonic clock shows ``start``. Gives the exit report."""
         part, settings = self.part, self.settings
-        pace = PacedClock(MonotonicClock(), epoch, start, settings.speed)
+        pace = PacedClock(self.machine.clock, epoch, start, settings.speed)
         remote = {stream for stream, _ in part.receives}
         fed = set(part.own_sources) if settings.inputs is None else set()
         outputs = NodeOutputs(
-            part.plan, settings.outputs, settings.form, self._publish, append=settings.resume
+            part.plan,
+            settings.outputs,
+            settings.form,
+            self._publish,
+            append=settings.resume,
+            machine=self.machine,
         )
         peers = self._peers = self._make_peers()
         run = self._time = WallTime(
@@ -286,7 +294,14 @@ class NodeProcess:
         outputs.close()
         self.log.note("finished")
         report = exit_report(
-            part.node, run, self._others, peers, outputs, self._keeping_up, self.log
+            part.node,
+            run,
+            self._others,
+            peers,
+            outputs,
+            self._keeping_up,
+            self.log,
+            self.machine.now(),
         )
         report |= {
             "missed_while_down": self._skipped,
@@ -296,7 +311,7 @@ class NodeProcess:
         self.log.close()
         if settings.outputs is not None:
             path = settings.outputs / f"{part.node}.report.json"
-            path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            self.machine.write_text(path, json.dumps(report, indent=1) + "\n")
         return report
 
     def _reserve(self, run: WallTime) -> Reservations | None:
@@ -347,6 +362,8 @@ class NodeProcess:
             log=self.log,
             timing=self.settings.timing,
             listener=self._listener,
+            most_kept=self.settings.most_kept,
+            machine=self.machine,
         )
 
     def stop(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
+from headway.engine.nodes.node_machine import THIS_MACHINE, Machine, TextFile
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Output
@@ -27,20 +27,26 @@ class EventLog:
     """Keeps events; with a path, also as a line of JSON each, written at once: they outlive a
     process that is killed."""
 
-    def __init__(self, node: str, path: Path | None = None, *, append: bool = False) -> None:
-        self._node = node
+    def __init__(
+        self,
+        node: str,
+        path: Path | None = None,
+        *,
+        append: bool = False,
+        machine: Machine = THIS_MACHINE,
+    ) -> None:
+        self._node, self._machine = node, machine
         self._lock = threading.RLock()  # a signal may come while an event is noted
         self.events: list[dict[str, Any]] = []
         self._noted: Counter[tuple[str, str]] = Counter()
         self.left_out: Counter[str] = Counter()
         """event -> how often it was not noted"""
-        self._file: TextIO | None = None
+        self._file: TextFile | None = None
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("a" if append else "w", encoding="utf-8")
+            self._file = machine.open_text(path, append=append)
 
     def note(self, event: str, **facts: Any) -> None:
-        entry = {"at": time.monotonic_ns(), "node": self._node, "event": event, **facts}
+        entry = {"at": self._machine.now(), "node": self._node, "event": event, **facts}
         with self._lock:
             self.events.append(entry)
             if self._file is not None:
@@ -90,11 +96,8 @@ class OutputFile(Protocol):
 class JsonLines:
     """Every line is on disk at once and stays if the process is killed; a restarted one goes on."""
 
-    def __init__(self, path: Path, schema: Schema, append: bool) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: TextIO = path.with_name(f"{path.name}.jsonl").open(
-            "a" if append else "w", encoding="utf-8"
-        )
+    def __init__(self, path: Path, schema: Schema, append: bool, machine: Machine) -> None:
+        self._file = machine.open_text(path.with_name(f"{path.name}.jsonl"), append=append)
         self._names = [field.name for field in schema.columns]
 
     def write(self, row: Row, completed: int, deadline: int) -> None:
@@ -116,7 +119,7 @@ class Parquet:
     ``_`` behind them where it has such a one). The file appears when the run is over, so a
     process that is killed leaves none, and one that is started again only its own."""
 
-    def __init__(self, path: Path, schema: Schema, append: bool) -> None:
+    def __init__(self, path: Path, schema: Schema, append: bool, machine: Machine) -> None:
         from headway.sources.parquet_file import StreamWriter
 
         added = {
@@ -141,7 +144,7 @@ def _free(name: str, schema: Schema) -> str:
     return name
 
 
-FORMATS: dict[str, Callable[[Path, Schema, bool], OutputFile]] = {
+FORMATS: dict[str, Callable[[Path, Schema, bool, Machine], OutputFile]] = {
     "jsonl": JsonLines,
     "parquet": Parquet,
 }
@@ -158,6 +161,7 @@ class NodeOutputs:
         also: Callable[[str, Row, int], None],
         *,
         append: bool = False,
+        machine: Machine = THIS_MACHINE,
     ) -> None:
         schemas = dict(plan.schemas)
         self.counts = {output.name: [0, 0] for output in plan.query.outputs}
@@ -166,7 +170,7 @@ class NodeOutputs:
         if folder is not None:
             for output in plan.query.outputs:
                 self._files[output.name] = FORMATS[form](
-                    folder / output.name, schemas[output.stream], append
+                    folder / output.name, schemas[output.stream], append, machine
                 )
         self._also = also
         self.sinks = {output.name: self._sink(output) for output in plan.query.outputs}

@@ -16,15 +16,14 @@ from __future__ import annotations
 import selectors
 import socket
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import cast
 
 from headway.engine.nodes.greeting import GreetingOut, Identity, LinkStage, Refusal, check_place
 from headway.engine.nodes.links import (
-    Address,
     Connection,
     Incoming,
     Outgoing,
@@ -33,6 +32,7 @@ from headway.engine.nodes.links import (
     Strangers,
     say_goodbye,
 )
+from headway.engine.nodes.node_machine import THIS_MACHINE, Address, Machine, NodeSocket
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.wire_format import (
     BadFrame,
@@ -158,9 +158,10 @@ ACCEPTED_A_TURN = 16
 """connections; far fewer than there is room for strangers, so that each is heard before it goes"""
 
 
-class Peers(threading.Thread):
-    """``sends``: receiver -> the streams it wants. ``senders``: from whom streams come. ``key``:
-    that of the build, which all must prove. ``refused``: those who did not, by reason."""
+class Peers:
+    """Has a thread of its own once it is started. ``sends``: receiver -> the streams it wants.
+    ``senders``: from whom streams come. ``key``: that of the build, which all must prove.
+    ``refused``: those who did not, by reason."""
 
     def __init__(
         self,
@@ -175,15 +176,18 @@ class Peers(threading.Thread):
         handler: PeerHandler,
         log: EventLog,
         timing: PeerTiming,
-        listener: socket.socket | None = None,
+        listener: NodeSocket | None = None,
         most_kept: int = 4096,
-        clock: Callable[[], int] = time.monotonic_ns,
+        machine: Machine = THIS_MACHINE,
+        clock: Callable[[], int] | None = None,
     ) -> None:
-        super().__init__(name=f"peers of {name}", daemon=True)
-        self._clock = clock
-        self._looked = clock()
+        self._machine = machine
+        self._thread = machine.thread(f"peers of {name}", self.run)
+        self.started = False
+        self._clock = clock or machine.now
+        self._looked = self._clock()
         self._me = Identity(
-            name=name, incarnation=f"{time.time_ns():x}", fingerprint=fingerprint, key=key
+            name=name, incarnation=f"{machine.calendar():x}", fingerprint=fingerprint, key=key
         )
         self._by_id = {stream.id: stream for stream in streams}
         self._by_name = {stream.name: stream for stream in self._by_id.values()}
@@ -198,17 +202,17 @@ class Peers(threading.Thread):
             for receiver, wanted in sends.items()
         }
         self._packer = Packer(self._by_name, self._links.values(), log)
-        self.incoming = Incoming(self._me, self._by_id, handler)
-        self._connections: dict[socket.socket, Connection] = {}
+        self.incoming = Incoming(self._me, self._by_id, handler, machine.random_bytes)
+        self._connections: dict[NodeSocket, Connection] = {}
         self._strangers = Strangers()
-        self._selector = selectors.DefaultSelector()
+        self._selector = machine.selector()
         self._listener = listener
         self._listens_again: int | None = None
         """when, if connections cannot be accepted now"""
         if listener is not None:
             listener.setblocking(False)
             self._selector.register(listener, selectors.EVENT_READ)
-        self._waker, self._woken = socket.socketpair()
+        self._waker, self._woken = machine.socket_pair()
         self._waker.setblocking(False)
         self._woken.setblocking(False)
         self._selector.register(self._woken, selectors.EVENT_READ)
@@ -224,6 +228,16 @@ class Peers(threading.Thread):
 
     # ---------------------------------------------------------------- from other threads
 
+    def start(self) -> None:
+        self.started = True
+        self._thread.start()
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def join(self, timeout: float | None = None) -> None:
+        self._thread.join(timeout)
+
     def send(self, stream: str, what: Sent | int | None) -> None:
         """A tuple, a watermark (a number) or the end (None) of a stream."""
         self._outbox.append((stream, what))
@@ -232,12 +246,13 @@ class Peers(threading.Thread):
 
     def finish(self) -> None:
         """Waits until everything is acknowledged by those who are there, then says good-bye."""
-        if self.ident is None:  # never started
+        if not self.started:
             self._say_goodbye()
             return
-        until = time.monotonic_ns() + self._timing.linger
-        while not self._all_done() and time.monotonic_ns() < until and self.is_alive():
-            time.sleep(self._timing.heartbeat / 4e9)
+        machine = self._machine
+        until = machine.now() + self._timing.linger
+        while not self._all_done() and machine.now() < until and self.is_alive():
+            machine.sleep(self._timing.heartbeat // 4)
         self._stopping.set()
         self.send("", None)
         self.join()
@@ -294,8 +309,7 @@ class Peers(threading.Thread):
         if sock is self._listener:
             self._accept(now)
             return
-        assert isinstance(sock, socket.socket)
-        connection = self._connections.get(sock)
+        connection = self._connections.get(cast(NodeSocket, sock))
         if connection is None:
             return
         try:
@@ -401,7 +415,7 @@ class Peers(threading.Thread):
                     self._retry(link, now)
 
     def _connect(self, link: Outgoing, now: int) -> Connection:
-        sock = open_socket()
+        sock = self._machine.open_socket()
         try:
             connection = Connection(sock, now, link.address[0], LinkStage.OPENED)
             sock.connect_ex(link.address)
@@ -423,7 +437,7 @@ class Peers(threading.Thread):
         if error:
             self.liveness.refused(link.receiver, now)
             raise ConnectionError(error)
-        connection.greeting_out = GreetingOut(self._me, link.receiver)
+        connection.greeting_out = GreetingOut(self._me, link.receiver, self._machine.random_bytes)
         connection.send(connection.greeting_out.hello())
         connection.stage = LinkStage.CHALLENGE
 
@@ -510,7 +524,7 @@ class Peers(threading.Thread):
     def _say_goodbye(self) -> None:
         """Says so on every connection, and gives the peers a moment to have read it."""
         self._selector.close()
-        say_goodbye(list(self._connections.values()))
+        say_goodbye(list(self._connections.values()), self._machine)
         self._close()
 
     def _close(self) -> None:
@@ -518,7 +532,3 @@ class Peers(threading.Thread):
         for sock in (*self._connections, self._listener, self._waker, self._woken):
             if sock is not None:
                 sock.close()
-
-
-def open_socket() -> socket.socket:
-    return socket.socket(socket.AF_INET, socket.SOCK_STREAM)
