@@ -27,7 +27,7 @@ from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import schema
 from headway.spark.sources.checked_files import Quarantine, Rejected
-from headway.spark.sources.intake import Limits, Piece, each_piece
+from headway.spark.sources.intake import IntakePiece, Limits, each_piece
 from headway.spark.sources.recorded_files import Inputs
 
 SPEED = Source(name="speed", schema=schema(v="double"), rate=Rate(1, MILLISECOND), delay=0)
@@ -58,7 +58,7 @@ def headway(spark: SparkSession, folder: Path, scratch: Path, files: int | None)
         spark, [SPEED], Quarantine(scratch / "q"), Rejected(scratch / "r"), Limits(files)
     )
 
-    def compute(piece: Piece) -> None:
+    def compute(piece: IntakePiece) -> None:
         consumed(piece.sources["speed"])
 
     def on_batch(batch: DataFrame, number: int) -> None:

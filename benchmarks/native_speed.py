@@ -29,7 +29,7 @@ from headway.model.quantities import MILLISECOND, SECOND
 from headway.native.arriving_rows import ArrivingTable, Entrances
 from headway.native.compiled_program import CompiledProgram, vehicle_program
 from headway.native.cpp_program import write_program
-from headway.native.library import Arrivals, Keeps
+from headway.native.library import Keeps, NativeArrivals
 from headway.native.native_engine import NativeEngine
 from headway.native.source_files import write_tree
 from headway.native.toolchain import RUNTIME, compile_program, find_toolchain
@@ -38,7 +38,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def seconds_of(
-    program: CompiledProgram, arrivals: Arrivals, keeps: Keeps, repeats: int
+    program: CompiledProgram, arrivals: NativeArrivals, keeps: Keeps, repeats: int
 ) -> tuple[float, int]:
     """CPU seconds of the median run, and the results of all outputs."""
     found = []
@@ -53,7 +53,7 @@ def seconds_of(
     return median(found), counts.results
 
 
-def laid_out(program: CompiledProgram, tables: dict[str, ArrivingTable]) -> Arrivals:
+def laid_out(program: CompiledProgram, tables: dict[str, ArrivingTable]) -> NativeArrivals:
     with program.load() as library:
         entrances = Entrances(program.graph.sources.values(), library.layouts)
         return entrances.of_tables(tables)
@@ -171,7 +171,7 @@ def _bursts(queued: int, trains: int, decisions: int) -> Iterator[Arrival]:
             yield Arrival(number * SECOND, f"s{draw.randrange(trains)}", (timestamp, 1.0, 1))
 
 
-def laid_out_tuples(program: CompiledProgram, arrivals: list[Arrival]) -> Arrivals:
+def laid_out_tuples(program: CompiledProgram, arrivals: list[Arrival]) -> NativeArrivals:
     with program.load() as library:
         entrances = Entrances(program.graph.sources.values(), library.layouts)
         return entrances.laid_out(arrivals)
@@ -197,7 +197,7 @@ def simulated_jobs(length: int, repeats: int) -> tuple[float, dict[str, list[flo
     return len(releases) / seconds, _ends(plan, program, arrivals)
 
 
-def _ends(plan: Plan, program: CompiledProgram, arrivals: Arrivals) -> dict[str, list[float]]:
+def _ends(plan: Plan, program: CompiledProgram, arrivals: NativeArrivals) -> dict[str, list[float]]:
     with program.load() as library:
         library.start(Keeps.OUTPUTS)
         library.run(iter([arrivals]))

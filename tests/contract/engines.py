@@ -30,8 +30,8 @@ from headway.spark.session.restarts import Restarts
 from headway.spark.sources.intake import StreamedTuples
 from headway.spark.storage.locations import Location
 from headway.spark.streams.direct_way import DirectWay
-from headway.spark.streams.lower_stream import Kind, outputs_by_kind
-from headway.spark.streams.micro_batches import GroupWork, MicroBatches, Way
+from headway.spark.streams.lower_stream import LoweredKind, outputs_by_kind
+from headway.spark.streams.micro_batches import GroupWork, MicroBatches, RowWay
 from headway.spark.streams.spark_way import SparkWay
 from headway.spark.streams.ways import PLAIN_JOBS
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TIME = pa.timestamp("us", tz="UTC")
-Ways = Callable[["SparkSession", GroupWork], Way]
+Ways = Callable[["SparkSession", GroupWork], RowWay]
 
 
-def direct(session: SparkSession, work: GroupWork) -> Way:
+def direct(session: SparkSession, work: GroupWork) -> RowWay:
     return DirectWay(session, work)
 
 
-def through_spark(session: SparkSession, work: GroupWork) -> Way:
+def through_spark(session: SparkSession, work: GroupWork) -> RowWay:
     return SparkWay(session, work, Sink(), "run", lambda name, rows: None)
 
 
@@ -138,7 +138,7 @@ def stream_and_side(
             sides={one.value: f"#{one.value}.parquet" for one in DropKind},
             listed=frozenset(mine - listed),
         )
-        listed |= set() if kind is Kind.NATIVE else mine
+        listed |= set() if kind is LoweredKind.NATIVE else mine
         found = streamed(session, work, folder, ways)
         answer.update(found[0])
         side.update(found[1])

@@ -19,10 +19,10 @@ from headway.model.operators import Operator
 from headway.model.plan import Plan
 from headway.model.query import Query, Source
 from headway.native.native_engine import NativeEngine
-from headway.native.refusals import query_problems
-from headway.native.toolchain import Mode
+from headway.native.native_gaps import query_problems
+from headway.native.toolchain import BuildMode
 
-MODE = Mode(os.environ.get("HEADWAY_CONTRACT_MODE", Mode.DEBUG))
+MODE = BuildMode(os.environ.get("HEADWAY_CONTRACT_MODE", BuildMode.DEBUG))
 """how programs are compiled: quickly, or with the compiler's sanitizers"""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.native.needed import HOST, needs_sanitizers
 
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 3_600
@@ -38,7 +38,7 @@ def test_the_contract_under_sanitizers() -> None:
         **os.environ,
         "LD_PRELOAD": f"{sanitizer('asan')} {sanitizer('ubsan')}",
         "ASAN_OPTIONS": "detect_leaks=0",  # Python leaves memory behind
-        "HEADWAY_CONTRACT_MODE": Mode.SANITIZED,
+        "HEADWAY_CONTRACT_MODE": BuildMode.SANITIZED,
     }
     chosen = "every_operator or cut or collision or 12"
     done = subprocess.run(

@@ -9,7 +9,7 @@ from tests.fusion.support import GPS, OWN, SPEED, context, fix, own_vehicle, run
 
 from headway.errors import QueryError
 from headway.fusion.own_vehicle import OwnVehicleFusion
-from headway.fusion.refusals import Reason
+from headway.fusion.refused_tuples import RefusalReason
 from headway.model.schema import Schema, schema
 from headway.model.user_operator import Row
 
@@ -90,7 +90,7 @@ def test_a_speed_before_any_fix_waits_and_is_handed_over_in_the_end() -> None:
     run(fusion, gps=[fix(1000 * MS, 0.0)])
     assert fusion.unstarted == 0
     run(fusion, gps=[fix(1001 * MS, 0.0)])
-    assert [(r.reason, r.row) for r in fusion.take_refused()] == [(Reason.UNSTARTED, early)]
+    assert [(r.reason, r.row) for r in fusion.take_refused()] == [(RefusalReason.UNSTARTED, early)]
     assert fusion.unstarted == 1
 
 

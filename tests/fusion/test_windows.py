@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fusion.support import feed, fix, memory, own_vehicle, run, seen, surroundings
 
-from headway.fusion.refusals import Reason, Refused
+from headway.fusion.refused_tuples import RefusalReason, Refused
 from headway.model.quantities import MILLISECOND
 from headway.model.user_operator import Row
 
@@ -156,8 +156,8 @@ def test_too_late_is_counted_and_handed_over() -> None:
     assert memory(fusion) == kept
     assert fusion.too_late == 2
     assert set(fusion.take_refused()) == {
-        Refused(Reason.LATE, "board", late),
-        Refused(Reason.LATE, "v2v", unknown),
+        Refused(RefusalReason.LATE, "board", late),
+        Refused(RefusalReason.LATE, "v2v", unknown),
     }
     assert fusion.take_late() == []
     assert run(fusion, board=[on_the_edge]) != []

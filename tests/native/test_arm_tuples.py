@@ -40,7 +40,7 @@ from headway.native.cpp_types import row_struct
 from headway.native.native_build import build_car
 from headway.native.toolchain import (
     RUNTIME,
-    Mode,
+    BuildMode,
     Target,
     compile_program,
     find_toolchain,
@@ -102,7 +102,7 @@ def test_the_collision_warning_in_virtual_time(tmp_path: Path) -> None:
         if at < recording[0][0] + FIRST_US
     ]
     case = Case(plan=plan, arrivals=arrivals)
-    (native,) = native_lines([case], tmp_path, mode=Mode.RELEASE, target=Target.ARMV7)
+    (native,) = native_lines([case], tmp_path, mode=BuildMode.RELEASE, target=Target.ARMV7)
     python = python_lines(case)
     outputs = {line.split("|")[1] for line in python if line.startswith("output|")}
     assert outputs == {output.name for output in plan.query.outputs}

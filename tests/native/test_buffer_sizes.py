@@ -34,7 +34,7 @@ from headway.native.cpp_program import write_program
 from headway.native.native_engine import NativeEngine
 from headway.native.program_layout import vehicle_layout
 from headway.native.source_tree import with_runtime
-from headway.native.toolchain import Kind, Mode
+from headway.native.toolchain import BinaryKind, BuildMode
 
 MS, US = MILLISECOND, MICROSECOND
 COLUMNS = schema(k="int", v="double")
@@ -141,8 +141,8 @@ def run(plan: Plan, arrivals: Iterable[Arrival]) -> RunResult:
     layout = vehicle_layout(plan)
     program = write_program(layout, exact_sizes(layout))
     files = with_runtime({**program.files, LIBRARY: library_text(program)})
-    built = cached_program(files, [LIBRARY], host(), kind=Kind.SHARED, mode=Mode.DEBUG)
-    engine = NativeEngine(plan=plan, mode=Mode.DEBUG, keep_trace=False)
+    built = cached_program(files, [LIBRARY], host(), kind=BinaryKind.SHARED, mode=BuildMode.DEBUG)
+    engine = NativeEngine(plan=plan, mode=BuildMode.DEBUG, keep_trace=False)
     engine._program = CompiledProgram(built.path, layout, b"")
     return engine.run(arrivals)
 

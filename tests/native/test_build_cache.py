@@ -19,7 +19,7 @@ from tests.waiting import PATIENCE_S
 from headway.errors import EnvironmentMissing, FileError, InputError
 from headway.native import build_cache
 from headway.native.build_cache import CachedProgram, cache_folder, cached_program
-from headway.native.toolchain import Family, Kind, Mode, Target, Toolchain
+from headway.native.toolchain import BinaryKind, BuildMode, Family, Target, Toolchain
 
 TREE = {
     "main.cpp": '#include "parts/number.hpp"\nint main() { return NUMBER; }\n',
@@ -72,8 +72,8 @@ def test_whatever_matters_makes_another_program(tmp_path: Path, fake: Toolchain)
         {"files": {**TREE, "parts/number.hpp": "constexpr int NUMBER = 4;\n"}},
         {"files": {**TREE, "more.hpp": ""}},
         {"files": {"main.cpp": TREE["main.cpp"], "parts/named.hpp": TREE["parts/number.hpp"]}},
-        {"kind": Kind.SHARED},
-        {"mode": Mode.DEBUG},
+        {"kind": BinaryKind.SHARED},
+        {"mode": BuildMode.DEBUG},
         {"definitions": ["HEADWAY_GROWS"]},
         {"extra": ["-lm"]},
         {"strict": False},
@@ -186,7 +186,7 @@ def test_what_was_used_lately_stays(
 ) -> None:
     monkeypatch.setattr(build_cache, "MOST_BYTES", 0)
     first = kept(tmp_path, fake)
-    kept(tmp_path, fake, mode=Mode.DEBUG)
+    kept(tmp_path, fake, mode=BuildMode.DEBUG)
     assert kept(tmp_path, fake) == replace(first, built=False)
 
 
@@ -221,11 +221,11 @@ BUILD = """
 import sys
 from pathlib import Path
 from headway.native.build_cache import cached_program
-from headway.native.toolchain import Mode, find_toolchain
+from headway.native.toolchain import BuildMode, find_toolchain
 
 files = {"main.cpp": "int main() { return 42; }\\n"}
 sys.stdin.read()  # until both are there
-built = cached_program(files, ["main.cpp"], find_toolchain(), mode=Mode.DEBUG)
+built = cached_program(files, ["main.cpp"], find_toolchain(), mode=BuildMode.DEBUG)
 sys.stdout.write(str(built.path))
 """
 
@@ -252,7 +252,7 @@ def test_two_processes_build_the_same_at_once(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_a_program_of_several_files_works(tmp_path: Path) -> None:
-    built = cached_program(TREE, ["main.cpp"], host(), mode=Mode.DEBUG, cache=tmp_path)
+    built = cached_program(TREE, ["main.cpp"], host(), mode=BuildMode.DEBUG, cache=tmp_path)
     assert subprocess.run([built.path], check=False).returncode == 3
 
 

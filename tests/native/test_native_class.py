@@ -22,7 +22,7 @@ from headway.model.operators import Gather, Input, UserDefined
 from headway.model.schema import schema
 from headway.model.user_operator import OperatorContext, Row, UserOperator
 from headway.native.native_class import native_class
-from headway.native.refusals import query_problems
+from headway.native.native_gaps import query_problems
 
 GPS, SPEED = schema(x="double", name="string(4)"), schema(v="double")
 OUT = schema(x="double", v="double", seen="int", port="int")

@@ -37,9 +37,9 @@ from headway.model.vehicle import Node, Vehicle
 from headway.native.cpp_program import write_program
 from headway.native.native_build import build_car
 from headway.native.native_engine import NativeEngine
+from headway.native.native_gaps import query_problems
 from headway.native.program_layout import vehicle_layout
-from headway.native.refusals import query_problems
-from headway.native.toolchain import Mode, Target
+from headway.native.toolchain import BuildMode, Target
 
 USER = """
     udo: "tests.native.anytime_users:{name}"
@@ -99,7 +99,7 @@ def plan_of(text: str = QUERY, *, cores: int = 1, costs: bool = True) -> Plan:
 
 @cache
 def engine(policy: str, cores: int) -> NativeEngine:
-    return NativeEngine(plan=plan_of(cores=cores), policy=policy, mode=Mode.DEBUG)
+    return NativeEngine(plan=plan_of(cores=cores), policy=policy, mode=BuildMode.DEBUG)
 
 
 def both(native: NativeEngine, arrivals: list[Arrival]) -> RunResult:
@@ -181,7 +181,9 @@ def test_the_same_under_sanitizers(tmp_path: Path) -> None:
         Case(plan=plan_of(cores=cores), arrivals=busy_arrivals(), policy=policy)
         for policy, cores in RUNS
     ]
-    for case, native in zip(cases, native_lines(cases, tmp_path, mode=Mode.SANITIZED), strict=True):
+    for case, native in zip(
+        cases, native_lines(cases, tmp_path, mode=BuildMode.SANITIZED), strict=True
+    ):
         python = python_lines(case)
         assert python == native, first_difference(python, native)
 
@@ -212,7 +214,7 @@ outputs:
     ids=["at the deadline", "under way", "when something comes", "at a border", "left out"],
 )
 def test_when_it_is_cut(other: float | None, at: int, pieces: int) -> None:
-    native = NativeEngine(plan=plan_of(ALONE, costs=False), mode=Mode.DEBUG)
+    native = NativeEngine(plan=plan_of(ALONE, costs=False), mode=BuildMode.DEBUG)
     given = [came(0, "radar"), *([] if other is None else [came(other, "v2v")])]
     result = both(native, given)
     (record,) = [one for name, one in result.outputs.items() if name == "best"]
@@ -223,7 +225,7 @@ def test_when_it_is_cut(other: float | None, at: int, pieces: int) -> None:
 
 
 def test_without_costs_there_is_no_optional_part() -> None:
-    native = NativeEngine(plan=plan_of(ALONE), mode=Mode.DEBUG, charged=False)
+    native = NativeEngine(plan=plan_of(ALONE), mode=BuildMode.DEBUG, charged=False)
     result = both(native, [came(0, "radar")])
     assert result.outputs["best"].rows == [(0, 0.0)]
     assert all("precision" not in one for one in summary_data(result.summary())["outputs"])
@@ -299,7 +301,7 @@ class RefinedHalfway(Halfway):
 def test_a_fusion_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "halfway.hpp").write_text(HALFWAY.replace(" protected:\n", f" protected:{REFINES}"))
     monkeypatch.chdir(tmp_path)
-    native = NativeEngine(plan=plan_of(FUSED), mode=Mode.DEBUG)
+    native = NativeEngine(plan=plan_of(FUSED), mode=BuildMode.DEBUG)
     given = [
         Arrival(time * MS, "ab"[time % 2], (time * 1000, time % 3, float(time)))
         for time in range(0, 200, 7)

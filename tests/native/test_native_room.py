@@ -14,7 +14,7 @@ from tests.native.trace_runs import Case, told_by
 from headway.engine.jobs import Arrival
 from headway.errors import PlacementError
 from headway.native.buffer_sizes import FIRST
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 
 
 def burst(count: int) -> Case:
@@ -46,7 +46,7 @@ def of_kind(lines: list[str], kind: str) -> list[list[str]]:
 @needs_sanitizers
 def test_what_does_not_fit_is_shed_and_counted(tmp_path: Path) -> None:
     fits, exceeds, *random_plans = told_by(
-        [burst(FIRST), burst(10 * FIRST), *overloaded(10)], tmp_path, mode=Mode.SANITIZED
+        [burst(FIRST), burst(10 * FIRST), *overloaded(10)], tmp_path, mode=BuildMode.SANITIZED
     )
     for lines, came in ((fits, FIRST), (exceeds, 10 * FIRST)):
         outputs, dropped = of_kind(lines, "output"), of_kind(lines, "drop")

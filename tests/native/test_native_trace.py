@@ -33,7 +33,7 @@ from headway.files import load_query, load_vehicle
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 from headway.sources.recordings import read_recording
 
 WINDOWS = ("filter", "map", "join", "aggregate", "aggregate", "gather")
@@ -42,7 +42,7 @@ COLLISION_WARNING = Path(__file__).parents[2] / "examples" / "collision_warning"
 pytestmark = needs_compiler
 
 
-def check(cases: Sequence[Case], folder: Path, mode: Mode = Mode.DEBUG) -> None:
+def check(cases: Sequence[Case], folder: Path, mode: BuildMode = BuildMode.DEBUG) -> None:
     compiled_runs = native_lines(cases, folder, mode=mode)
     for case, native in zip(cases, compiled_runs, strict=True):
         python = python_lines(case)
@@ -94,7 +94,7 @@ def test_random_plans_full_of_windows(seed: int, tmp_path: Path) -> None:
 def test_random_plans_under_sanitizers(tmp_path: Path) -> None:
     shape = Shape(cores=2)
     given = [*cases(7_200, Shape(kinds=WINDOWS), 12), *cases(7_201, shape, 12), *reserving()]
-    check(given, tmp_path, Mode.SANITIZED)
+    check(given, tmp_path, BuildMode.SANITIZED)
 
 
 # -------------------------------------------------------------------- the cases of other tests

@@ -21,7 +21,7 @@ from headway.native.cpp_process import Carrier, carriers_of
 from headway.native.native_build import BuiltNode, build_car
 from headway.native.program_layout import ProgramLayout, meaning_layout, vehicle_layout
 from headway.native.source_tree import node_sources, with_runtime
-from headway.native.toolchain import Kind, Target
+from headway.native.toolchain import BinaryKind, Target
 
 KB = 1_000
 COLLISION_WARNING = EXAMPLES / "collision_warning"
@@ -145,7 +145,7 @@ def test_a_library_is_compiled_without_a_warning(
         with_runtime(files),
         [LIBRARY],
         host(),
-        kind=Kind.SHARED,
+        kind=BinaryKind.SHARED,
         definitions=[GROWS],
         strict=True,
         cache=tmp_path,

@@ -20,9 +20,9 @@ from tests.native.needed import (
 from headway.errors import EnvironmentMissing, FileError
 from headway.native.toolchain import (
     ZIG_PACKAGE,
+    BinaryKind,
+    BuildMode,
     Family,
-    Kind,
-    Mode,
     Target,
     Toolchain,
     compile_program,
@@ -141,7 +141,7 @@ def test_arm_needs_ziglang_whatever_else_there_is(
 
 def test_what_every_program_is_compiled_with() -> None:
     gcc = Toolchain(("g++",), "g++ 12", Target.NATIVE, Family.GCC)
-    flags = flags_of(gcc, kind=Kind.EXECUTABLE, mode=Mode.RELEASE)
+    flags = flags_of(gcc, kind=BinaryKind.EXECUTABLE, mode=BuildMode.RELEASE)
     assert {
         "-std=c++17",
         "-Wall",
@@ -154,8 +154,10 @@ def test_what_every_program_is_compiled_with() -> None:
         "-ffp-contract=off",
         "-Os",
     } <= set(flags)
-    assert "-Werror" not in flags_of(gcc, kind=Kind.EXECUTABLE, mode=Mode.RELEASE, strict=False)
-    shared = flags_of(gcc, kind=Kind.SHARED, mode=Mode.RELEASE)
+    assert "-Werror" not in flags_of(
+        gcc, kind=BinaryKind.EXECUTABLE, mode=BuildMode.RELEASE, strict=False
+    )
+    shared = flags_of(gcc, kind=BinaryKind.SHARED, mode=BuildMode.RELEASE)
     assert "-fno-gnu-unique" in shared
     assert "-fno-threadsafe-statics" in flags
     assert "-fno-threadsafe-statics" not in shared  # whoever loads it may have threads
@@ -164,7 +166,7 @@ def test_what_every_program_is_compiled_with() -> None:
 def test_for_arm_programs_are_static_and_for_this_machine_not_tied_to_its_processor() -> None:
     def flags(target: Target) -> tuple[str, ...]:
         zig = Toolchain(("zig", "c++"), "ziglang 1", target, Family.ZIG)
-        return flags_of(zig, kind=Kind.EXECUTABLE, mode=Mode.RELEASE)
+        return flags_of(zig, kind=BinaryKind.EXECUTABLE, mode=BuildMode.RELEASE)
 
     assert flags(Target.ARMV7)[:3] == ("-target", "arm-linux-musleabihf", "-static")
     assert flags(Target.AARCH64)[:3] == ("-target", "aarch64-linux-musl", "-static")
@@ -174,7 +176,8 @@ def test_for_arm_programs_are_static_and_for_this_machine_not_tied_to_its_proces
 def test_zig_compiles_its_libraries_for_one_set_of_flags_only() -> None:
     zig = Toolchain(("zig", "c++"), "ziglang 1", Target.ARMV7, Family.ZIG)
     release, debug = (
-        flags_of(zig, kind=Kind.EXECUTABLE, mode=mode) for mode in (Mode.RELEASE, Mode.DEBUG)
+        flags_of(zig, kind=BinaryKind.EXECUTABLE, mode=mode)
+        for mode in (BuildMode.RELEASE, BuildMode.DEBUG)
     )
     assert release == debug
 
@@ -182,15 +185,15 @@ def test_zig_compiles_its_libraries_for_one_set_of_flags_only() -> None:
 def test_zig_has_no_sanitizers_and_says_so() -> None:
     zig = Toolchain(("zig", "c++"), "ziglang 1", Target.NATIVE, Family.ZIG)
     with pytest.raises(EnvironmentMissing, match=r"ziglang 1 has no sanitizers: build with gcc"):
-        flags_of(zig, kind=Kind.EXECUTABLE, mode=Mode.SANITIZED)
+        flags_of(zig, kind=BinaryKind.EXECUTABLE, mode=BuildMode.SANITIZED)
 
 
 # ---------------------------------------------------------------- compiling
 
 
 @needs_compiler
-@pytest.mark.parametrize("mode", [Mode.RELEASE, Mode.DEBUG])
-def test_a_program_runs(tmp_path: Path, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [BuildMode.RELEASE, BuildMode.DEBUG])
+def test_a_program_runs(tmp_path: Path, mode: BuildMode) -> None:
     made = compile_program([source(tmp_path, HELLO)], tmp_path / "program", host(), mode=mode)
     assert subprocess.run([made.path], capture_output=True, check=True).stdout == b"hello\n"
     assert made.warnings == ()
@@ -205,7 +208,11 @@ def test_odd_names_are_only_names(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "a folder; it's $odd"
     source(folder, HELLO.replace("hello", "odd"), name)
     made = compile_program(
-        [Path(name)], folder / "bin (1)" / f"{name} out", host(), mode=Mode.DEBUG, folder=folder
+        [Path(name)],
+        folder / "bin (1)" / f"{name} out",
+        host(),
+        mode=BuildMode.DEBUG,
+        folder=folder,
     )
     assert subprocess.run([made.path], capture_output=True, check=True).stdout == b"odd\n"
 
@@ -218,7 +225,7 @@ def test_definitions_and_folders_of_headers(tmp_path: Path) -> None:
         [source(tmp_path, text)],
         tmp_path / "program",
         host(),
-        mode=Mode.DEBUG,
+        mode=BuildMode.DEBUG,
         include=[tmp_path / "the headers"],
         definitions=["MORE=4"],
     )
@@ -238,7 +245,7 @@ def test_two_libraries_in_one_process_do_not_share_their_variables(tmp_path: Pat
     libraries = []
     for name in ("first", "second"):
         path = tmp_path / f"{name}.so"
-        compile_program([source(tmp_path, LIBRARY)], path, host(), kind=Kind.SHARED)
+        compile_program([source(tmp_path, LIBRARY)], path, host(), kind=BinaryKind.SHARED)
         libraries.append(ctypes.CDLL(str(path)))
     first, second = libraries
     assert [first.called(), first.called(), second.called()] == [11, 22, 11]
@@ -258,7 +265,7 @@ def test_sanitized_programs_end_at_the_first_fault(
     items = "int* volatile items = static_cast<int*>(std::calloc(4, sizeof(int)));"
     text = f"#include <cstdlib>\nint main(int argc, char**) {{ {items} {statement} }}\n"
     made = compile_program(
-        [source(tmp_path, text)], tmp_path / "program", host(), mode=Mode.SANITIZED
+        [source(tmp_path, text)], tmp_path / "program", host(), mode=BuildMode.SANITIZED
     )
     done = subprocess.run([made.path], capture_output=True, check=False)
     assert done.returncode != 0

@@ -28,7 +28,7 @@ from headway.model.user_operator import Row
 from headway.native.arrow_rows import RowLayout, rows_of_tuples, tuples_of_rows
 from headway.native.cpp_program import write_program
 from headway.native.program_layout import ProgramLayout, vehicle_layout
-from headway.native.toolchain import Family, Mode, Target, compile_program, find_toolchain
+from headway.native.toolchain import BuildMode, Family, Target, compile_program, find_toolchain
 
 HERE = Path(__file__).parent
 RUNTIME = Path(__file__).parents[2] / "src/headway/native/runtime"
@@ -169,7 +169,7 @@ def native_lines(
     cases: Sequence[Case],
     folder: Path,
     *,
-    mode: Mode = Mode.DEBUG,
+    mode: BuildMode = BuildMode.DEBUG,
     target: Target = Target.NATIVE,
 ) -> list[list[str]]:
     """Compiles all cases as one program, and runs it: the lines of each, as of the Python
@@ -188,7 +188,7 @@ def told_by(
     cases: Sequence[Case],
     folder: Path,
     *,
-    mode: Mode = Mode.DEBUG,
+    mode: BuildMode = BuildMode.DEBUG,
     target: Target = Target.NATIVE,
     definitions: Sequence[str] = (),
     layout_of_case: Callable[[Case], ProgramLayout] = _vehicle,

@@ -25,10 +25,10 @@ from headway.files import load_query
 from headway.model.plan import Plan
 from headway.model.quantities import SECOND
 from headway.spark.batches.batch_sinks import Sink
-from headway.spark.sources.intake import Piece
+from headway.spark.sources.intake import IntakePiece
 from headway.spark.storage.locations import Location
 from headway.spark.streams.direct_way import DirectWay
-from headway.spark.streams.micro_batches import Bounds, GroupWork, MicroBatches, Way
+from headway.spark.streams.micro_batches import GroupWork, MicroBatches, RowWay, StreamBounds
 from headway.spark.streams.spark_way import SparkWay
 from headway.spark.streams.ways import PLAIN_JOBS
 
@@ -59,9 +59,9 @@ class Given:
     def stream(self) -> DataFrame:
         raise AssertionError("nothing is streamed here")
 
-    def pieces(self, batch: DataFrame, number: int, mark: int = 0) -> Iterator[Piece]:
+    def pieces(self, batch: DataFrame, number: int, mark: int = 0) -> Iterator[IntakePiece]:
         for place in range(mark, len(self.given)):
-            yield Piece(self.given[place], place + 1, last=place + 1 == len(self.given))
+            yield IntakePiece(self.given[place], place + 1, last=place + 1 == len(self.given))
 
     def close(self) -> None:
         """Nothing waits."""
@@ -122,7 +122,7 @@ def work_of(plan: Plan, output: Location, checkpoint: Location, **bounds: Any) -
         output=output,
         checkpoint=checkpoint,
         sides={kind.value: f"{kind}.parquet" for kind in DropKind},
-        bounds=Bounds(**{"partitions": 2, **bounds}),
+        bounds=StreamBounds(**{"partitions": 2, **bounds}),
     )
 
 
@@ -130,16 +130,16 @@ def at(folder: Path) -> tuple[Location, Location]:
     return Location.of(folder / "out"), Location.of(folder / "mark")
 
 
-def direct(session: SparkSession, work: GroupWork) -> Way:
+def direct(session: SparkSession, work: GroupWork) -> RowWay:
     return DirectWay(session, work)
 
 
-def through_spark(session: SparkSession, work: GroupWork) -> Way:
+def through_spark(session: SparkSession, work: GroupWork) -> RowWay:
     return SparkWay(session, work, Sink(), "run", lambda name, rows: None)
 
 
 def taken_up(
-    session: SparkSession, work: GroupWork, ways: Callable[..., Way] = direct
+    session: SparkSession, work: GroupWork, ways: Callable[..., RowWay] = direct
 ) -> MicroBatches:
     batches = MicroBatches(session, work, ways(session, work))
     batches.take_up()
@@ -172,7 +172,7 @@ def hidden(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("ways", [direct, through_spark])
 def test_partitions_may_change_between_steps(
-    session: SparkSession, plan: Plan, tmp_path: Path, ways: Callable[..., Way]
+    session: SparkSession, plan: Plan, tmp_path: Path, ways: Callable[..., RowWay]
 ) -> None:
     """Each step in a process of its own: states are moved, and nothing is lost."""
     output, checkpoint = at(tmp_path)

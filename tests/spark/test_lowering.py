@@ -29,7 +29,7 @@ from headway.spark.sources.intake import StreamedTuples
 from headway.spark.storage.locations import Location
 from headway.spark.streams.direct_way import DirectWay
 from headway.spark.streams.lower_stream import lower_stream, with_heartbeat, without_heartbeat
-from headway.spark.streams.micro_batches import Bounds, GroupWork, MicroBatches
+from headway.spark.streams.micro_batches import GroupWork, MicroBatches, StreamBounds
 from headway.spark.streams.ways import PLAIN_JOBS
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def test_a_silent_source_is_waited_for_no_longer_than_told(
         output=Location.of(tmp_path / "output"),
         checkpoint=Location.of(tmp_path / "checkpoint"),
         sides={kind.value: f"{kind}.parquet" for kind in DropKind},
-        bounds=Bounds(hold=50 * MILLISECOND),
+        bounds=StreamBounds(hold=50 * MILLISECOND),
     )
     batches = MicroBatches(session, work, DirectWay(session, work))
     batches.take_up()

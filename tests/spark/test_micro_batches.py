@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 from tests.cli.running import HELLO, headway
 
 from headway.spark.sources import file_intake
-from headway.spark.sources.intake import Piece
+from headway.spark.sources.intake import IntakePiece
 from headway.spark.state.partition_files import StatesBefore
 from headway.spark.streams import micro_batches
-from headway.spark.streams.micro_batches import MicroBatches, Step
+from headway.spark.streams.micro_batches import MicroBatches, StreamStep
 
 
 def test_a_backlog_is_taken_in_pieces_that_the_slots_can_hold(
@@ -49,7 +49,9 @@ def test_who_reads_the_tuples_makes_no_difference(
     dealt_out: list[int] = []
     by_spark = MicroBatches._by_spark
 
-    def noted(self: MicroBatches, piece: Piece, step: int, before: StatesBefore | None) -> Step:
+    def noted(
+        self: MicroBatches, piece: IntakePiece, step: int, before: StatesBefore | None
+    ) -> StreamStep:
         dealt_out.append(step)
         return by_spark(self, piece, step, before)
 

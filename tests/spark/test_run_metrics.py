@@ -11,7 +11,7 @@ import pytest
 
 from headway.errors import FileError
 from headway.model.query import Criticality, Output
-from headway.spark.streams.run_metrics import JsonLines, QueryMetrics
+from headway.spark.streams.run_metrics import MetricsLines, QueryMetrics
 from headway.spark.tallies import Tally
 
 ALARM = Output(name="alarm", stream="fast", deadline=600_000_000, criticality=Criticality.HARD)
@@ -61,7 +61,7 @@ def test_what_earlier_processes_did_is_not_new() -> None:
 def test_lines_of_json(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text("{}\n")
-    lines = JsonLines(path)
+    lines = MetricsLines(path)
     metrics = QueryMetrics("brake", "hard", (ALARM,), hard=True)
     for batches in (1, 2):
         lines(metrics.told((batches - 1, batches), {}, {}, {}, {}))
@@ -70,4 +70,4 @@ def test_lines_of_json(tmp_path: Path) -> None:
     assert [one["headway.batch"] for one in told] == [0, 1]
     assert {one["headway.query"] for one in told} == {"brake"}
     with pytest.raises(FileError, match="cannot write here: Is a directory"):
-        JsonLines(tmp_path)
+        MetricsLines(tmp_path)

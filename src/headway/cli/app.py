@@ -102,9 +102,11 @@ def _headway(
 
     \b
     Start here:
-      headway check examples/hello/query.yaml
-      headway compile examples/hello/query.yaml --vehicle examples/hello/vehicle.yaml
-      headway run examples/hello/query.yaml --input examples/hello/recording --output build/hello
+      headway new brake_watch
+      cd brake_watch
+      headway check query.yaml
+      headway compile query.yaml --vehicle vehicle.yaml --out build
+      headway run query.yaml --engine vehicle --vehicle vehicle.yaml --input recording --output out
 
     Exit codes: 0 fine, 1 a deadline cannot be promised or was missed, 2 bad input.
     """

@@ -38,6 +38,11 @@ def _own(name: str, summary: str, function: str = "") -> Command:
 
 COMMANDS: tuple[Command, ...] = (
     _own(
+        "new",
+        "Make a small project: a query, a vehicle, ten seconds of a recording, tests and a README.",
+    ),
+    _own("examples", "List the examples that come with Headway, or copy them into a folder."),
+    _own(
         "compile",
         "Compile a query for a vehicle: where each operator runs, by when, and what can be "
         "promised.",

@@ -337,7 +337,7 @@ def _stream(
     local folders is refused before Spark starts."""
     from headway.spark.streams.checkpoints import Checkpoint, refuse_run
     from headway.spark.streams.run_lock import Lock, claimed
-    from headway.spark.streams.run_metrics import JsonLines
+    from headway.spark.streams.run_metrics import MetricsLines
     from headway.spark.streams.stream_run import StreamRun, run_about
 
     plan = prepared.plan
@@ -359,7 +359,7 @@ def _stream(
             )
             with prepared.placing():
                 refuse_run(plan, place, about, afresh=force, adopt=options.adopt)
-        metrics = None if options.metrics is None else JsonLines(options.metrics)
+        metrics = None if options.metrics is None else MetricsLines(options.metrics)
         if metrics is not None:
             held.callback(metrics.close)
         spark = held.enter_context(_session(options, plan, output))

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from headway.compiler import compile_query
 from headway.compiler.passes import recompile
-from headway.errors import FileError, InputError, Place, Problem
+from headway.errors import InputError, Place, Problem
 from headway.files import load_query, load_vehicle
+from headway.files.shipped_examples import example_folder
 from headway.model.expression import Sql
 from headway.model.operators import Fusion
 from headway.model.plan import Plan
@@ -70,16 +71,8 @@ def load_collision_warning(
 
 
 def example(name: str) -> Path:
-    """A file of the example, as installed with the package or as it stands in the source tree."""
-    package = Path(__file__).parents[1]
-    for folder in (package / "examples" / NAME, package.parents[1] / "examples" / NAME):
-        if (folder / name).is_file():
-            return folder / name
-    raise FileError(
-        "the collision-warning example is not installed",
-        place=Place(str(package / "examples" / NAME / name)),
-        want="install Headway from a wheel or a source tree, or name query and vehicle",
-    )
+    """A file of the example."""
+    return example_folder(NAME) / name
 
 
 def check_streams(query: Query, place: Place | None = None) -> None:

@@ -169,6 +169,21 @@ def write_whole(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     return list(parts)
 
 
+def write_folder(folder: Path, contents: Mapping[Path, bytes]) -> None:
+    """A folder with files below it, which was not there: made beside and renamed, so that it is
+    there whole or not at all. FileError when that cannot be done."""
+    beside = folder.parent / f".{folder.name}.{os.getpid()}{PART}"
+    try:
+        for path, content in contents.items():
+            (beside / path).parent.mkdir(parents=True, exist_ok=True)
+            (beside / path).write_bytes(content)
+        beside.rename(folder)
+    except OSError as error:
+        with suppress(OSError):
+            remove(beside)
+        raise unwritable(folder, error) from None
+
+
 def summary_text(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic
 
 from headway.fusion.columns import check_keys, window
-from headway.fusion.refusals import Reason, Refusals, Refused
+from headway.fusion.refused_tuples import RefusalReason, Refusals, Refused
 from headway.fusion.snapshots import pack_track, unpack_track
 from headway.fusion.state import FilterState
 from headway.fusion.track import Key, Measurement, Reading, Track
@@ -96,7 +96,7 @@ class SensorFusion(UserOperator, Generic[Reading]):
             track = self._tracks.get(object)
             oldest = track.newest - self._front if track else oldest_of_unknown
             if oldest is not None and measurement.timestamp < oldest:
-                self._refuse(Reason.LATE, measurement)
+                self._refuse(RefusalReason.LATE, measurement)
             else:
                 fused.setdefault(object, []).append(measurement)
         if not fused:
@@ -122,7 +122,7 @@ class SensorFusion(UserOperator, Generic[Reading]):
                 self._arrivals += 1
                 reading = self.read(port, row)
                 if reading is None or object is None or sensor is None or row[0] is None:
-                    self._refusals.add(Reason.UNUSABLE, port, row)
+                    self._refusals.add(RefusalReason.UNUSABLE, port, row)
                 else:
                     found.append(
                         (object, Measurement(row[0], sensor, self._arrivals, port, row, reading))
@@ -137,7 +137,7 @@ class SensorFusion(UserOperator, Generic[Reading]):
             track = self._tracks[object] = Track(object)
         yield from track.fuse(batch, self, self._rear)
         for measurement in track.prune(self._front, self._rear):
-            self._refuse(Reason.UNSTARTED, measurement)
+            self._refuse(RefusalReason.UNSTARTED, measurement)
 
     def _drop_unseen(self) -> None:
         """Forgets objects whose estimates nothing that may still come in time could be built upon.
@@ -151,7 +151,7 @@ class SensorFusion(UserOperator, Generic[Reading]):
         kept = 2 * self._rear
         for track in [track for track in self._tracks.values() if track.newest < newest - kept]:
             for measurement in track.unused():
-                self._refuse(Reason.UNSTARTED, measurement)
+                self._refuse(RefusalReason.UNSTARTED, measurement)
             del self._tracks[track.object]
         # Newest times only grow, and a new object is at most a rear window old.
         self._next_drop = min(
@@ -188,17 +188,17 @@ class SensorFusion(UserOperator, Generic[Reading]):
 
     @property
     def too_late(self) -> int:
-        return self._refusals.counts[Reason.LATE]
+        return self._refusals.counts[RefusalReason.LATE]
 
     @property
     def unusable(self) -> int:
-        return self._refusals.counts[Reason.UNUSABLE]
+        return self._refusals.counts[RefusalReason.UNUSABLE]
 
     @property
     def unstarted(self) -> int:
-        return self._refusals.counts[Reason.UNSTARTED]
+        return self._refusals.counts[RefusalReason.UNSTARTED]
 
-    def _refuse(self, reason: Reason, measurement: Measurement[Reading]) -> None:
+    def _refuse(self, reason: RefusalReason, measurement: Measurement[Reading]) -> None:
         self._refusals.add(reason, measurement.port, measurement.row)
 
     def take_refused(self) -> list[Refused]:

@@ -26,20 +26,20 @@ from headway.model.query import Source
 from headway.model.schema import DataType
 from headway.model.user_operator import Row
 from headway.native.arrow_rows import RowArray, RowLayout, rows_of_columns, rows_of_tuples
-from headway.native.library import MALFORMED, Arrivals
+from headway.native.library import MALFORMED, NativeArrivals
 
 CHUNK = 8192
 """tuples that are handed to a program at once"""
 
 
-class Rejected(NamedTuple):
+class RejectedRow(NamedTuple):
     """A tuple that does not have the form of its source, and why."""
 
     row: Row
     reason: str
 
 
-class Entrance:
+class RowEntrance:
     """Where the tuples of one source are checked and laid out."""
 
     def __init__(self, source: Source, layout: RowLayout) -> None:
@@ -60,7 +60,7 @@ class Entrance:
         self._undeclared = [
             (place, field.name) for place, field in texts.items() if field.length is None
         ]
-        self.rejected: deque[Rejected] = deque()
+        self.rejected: deque[RejectedRow] = deque()
         """in the order of arrival"""
 
     def checked(self, row: Any) -> Row | None:
@@ -71,7 +71,7 @@ class Entrance:
                 self._check_room(conformed)
         except DataError as error:
             kept = tuple(row) if isinstance(row, tuple | list) else (row,)
-            self.rejected.append(Rejected(kept, str(error)))
+            self.rejected.append(RejectedRow(kept, str(error)))
             return None
         return conformed
 
@@ -114,16 +114,16 @@ class Entrances:
     """The sources of a program, in its order."""
 
     def __init__(self, sources: Iterable[Source], layouts: Mapping[str, RowLayout]) -> None:
-        self.all = [Entrance(source, layouts[source.name]) for source in sources]
+        self.all = [RowEntrance(source, layouts[source.name]) for source in sources]
         self._places = {one.name: place for place, one in enumerate(self.all)}
 
-    def chunks(self, arrivals: Iterable[Arrival]) -> Iterator[Arrivals]:
+    def chunks(self, arrivals: Iterable[Arrival]) -> Iterator[NativeArrivals]:
         """The arrivals in pieces, none of them empty."""
         source = iter(arrivals)
         while piece := list(islice(source, CHUNK)):
             yield self.laid_out(piece)
 
-    def laid_out(self, arrivals: Sequence[Arrival]) -> Arrivals:
+    def laid_out(self, arrivals: Sequence[Arrival]) -> NativeArrivals:
         """These arrivals, in their order."""
         kept: list[list[Row]] = [[] for _ in self.all]
         sources = np.empty(len(arrivals), dtype=np.uint16)
@@ -135,7 +135,7 @@ class Entrances:
             else:
                 sources[number] = place
                 kept[place].append(checked)
-        return Arrivals(
+        return NativeArrivals(
             np.fromiter((one[0] for one in arrivals), dtype=np.int64, count=len(arrivals)),
             sources,
             [one.rows(rows) for one, rows in zip(self.all, kept, strict=True)],
@@ -143,7 +143,7 @@ class Entrances:
 
     # ------------------------------------------------------------ whole tables
 
-    def of_tables(self, tables: Mapping[str, ArrivingTable]) -> Arrivals:
+    def of_tables(self, tables: Mapping[str, ArrivingTable]) -> NativeArrivals:
         """The tuples of tables, one for each source, merged by arrival; ties go by the sources'
         order, as in a recording."""
         times: list[np.ndarray[Any, np.dtype[np.int64]]] = []
@@ -159,10 +159,10 @@ class Entrances:
             sources.append(marks)
             rows.append(table.rows(entrance, ~malformed))
         if len(times) == 1:
-            return Arrivals(times[0], sources[0], rows)
+            return NativeArrivals(times[0], sources[0], rows)
         together = np.concatenate(times)
         order = np.argsort(together, kind="stable")
-        return Arrivals(together[order], np.concatenate(sources)[order], rows)
+        return NativeArrivals(together[order], np.concatenate(sources)[order], rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +172,13 @@ class ArrivingTable:
     arrived: np.ndarray[Any, np.dtype[np.int64]]
     columns: Sequence[Any]
 
-    def malformed(self, entrance: Entrance) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def malformed(self, entrance: RowEntrance) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which tuples are rejected; the entrance remembers them."""
         wrong = entrance.malformed(self.columns)
         entrance.reject(self.columns, np.flatnonzero(wrong).tolist())
         return wrong
 
-    def rows(self, entrance: Entrance, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> RowArray:
+    def rows(self, entrance: RowEntrance, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> RowArray:
         columns = self.columns
         if not kept.all():
             mask = pa.array(kept)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from headway.errors import EnvironmentMissing
 from headway.native.source_files import tree_digest, write_tree
-from headway.native.toolchain import Kind, Mode, Toolchain, compile_program, flags_of
+from headway.native.toolchain import BinaryKind, BuildMode, Toolchain, compile_program, flags_of
 
 VARIABLE = "HEADWAY_CACHE"
 MOST_BYTES = 1 << 30
@@ -83,8 +83,8 @@ def cached_program(
     sources: Sequence[str],
     toolchain: Toolchain,
     *,
-    kind: Kind = Kind.EXECUTABLE,
-    mode: Mode = Mode.RELEASE,
+    kind: BinaryKind = BinaryKind.EXECUTABLE,
+    mode: BuildMode = BuildMode.RELEASE,
     include: Sequence[Path] = (),
     definitions: Sequence[str] = (),
     extra: Sequence[str] = (),
@@ -116,7 +116,7 @@ def cached_program(
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch).resolve()
             write_tree(folder, files)
-            name = "program.so" if kind is Kind.SHARED else "program"
+            name = "program.so" if kind is BinaryKind.SHARED else "program"
             compiled = compile_program(
                 [Path(source) for source in sources],
                 draft / name,

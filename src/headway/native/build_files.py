@@ -20,14 +20,14 @@ from headway.native.toolchain import (
     THREADS,
     WARNINGS,
     ZIG_PACKAGE,
-    Kind,
+    BinaryKind,
     Target,
 )
 
 CMAKE = "CMakeLists.txt"
 SCRIPT = "build.sh"
 PROGRAMS = "bin"
-SIZED = OPTIMIZED[Kind.EXECUTABLE]
+SIZED = OPTIMIZED[BinaryKind.EXECUTABLE]
 
 
 def program_path(node: str) -> str:

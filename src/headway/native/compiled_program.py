@@ -22,7 +22,7 @@ from headway.native.cpp_program import write_program
 from headway.native.library import NativeLibrary
 from headway.native.program_layout import ProgramLayout, meaning_layout, vehicle_layout
 from headway.native.source_tree import with_runtime
-from headway.native.toolchain import Kind, Mode, find_toolchain
+from headway.native.toolchain import BinaryKind, BuildMode, find_toolchain
 from headway.schedule.online import Policy
 
 GROWS = "HEADWAY_GROWS"
@@ -61,7 +61,7 @@ def vehicle_program(
     *,
     charged: bool = True,
     partitioned: bool = False,
-    mode: Mode = Mode.RELEASE,
+    mode: BuildMode = BuildMode.RELEASE,
 ) -> CompiledProgram:
     """The whole vehicle, for virtual time. EnvironmentMissing without a compiler; QueryError and
     the like where the plan cannot be compiled."""
@@ -70,7 +70,7 @@ def vehicle_program(
 
 @lru_cache(maxsize=16)
 def meaning_program(
-    plan: Plan, watched: frozenset[str] = frozenset(), mode: Mode = Mode.RELEASE
+    plan: Plan, watched: frozenset[str] = frozenset(), mode: BuildMode = BuildMode.RELEASE
 ) -> CompiledProgram:
     """The query's meaning, tuple by tuple; ``watched`` as in
     :class:`~headway.engine.stepwise.Stepwise`."""
@@ -84,14 +84,14 @@ def library_files(layout: ProgramLayout) -> dict[str, str]:
     return {**program.files, LIBRARY: library_text(program)}
 
 
-def _compiled(layout: ProgramLayout, mode: Mode) -> CompiledProgram:
+def _compiled(layout: ProgramLayout, mode: BuildMode) -> CompiledProgram:
     toolchain = find_toolchain()
     files = library_files(layout)
     built = cached_program(
         with_runtime(files),
         [LIBRARY],
         toolchain,
-        kind=Kind.SHARED,
+        kind=BinaryKind.SHARED,
         mode=mode,
         definitions=[GROWS],
         strict=False,  # a compiler newer than ours may warn of more

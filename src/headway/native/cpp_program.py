@@ -23,12 +23,12 @@ from headway.native.buffer_sizes import Sizes, sizes_of
 from headway.native.cpp_names import Names, comment_lines, identifier
 from headway.native.cpp_operators import shed_value_lines
 from headway.native.cpp_streams import Streams, streams_of
-from headway.native.cpp_tables import NOTHING, TableWriter, shedding_lines
+from headway.native.cpp_tables import NOTHING, CppTables, shedding_lines
 from headway.native.cpp_text import COLUMNS
 from headway.native.cpp_trains import train_lines, whole_trains
+from headway.native.native_gaps import native_problems
 from headway.native.operator_code import OperatorCode, WriteContext, WriteOperator
 from headway.native.program_layout import ProgramForm, ProgramLayout
-from headway.native.refusals import native_problems
 from headway.native.reservation_tables import NAME as RESERVATIONS
 from headway.native.reservation_tables import reservation_lines, reserves
 
@@ -207,7 +207,7 @@ class _Writer:
         if reserves(self.layout):
             lines += reservation_lines(self.layout)
             reservations = f"&{RESERVATIONS}"
-        writer = TableWriter(
+        writer = CppTables(
             self.layout, self.streams, self.code, trains, self.sizes, shedding, reservations
         )
         lines += writer.write()

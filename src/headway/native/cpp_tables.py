@@ -46,7 +46,7 @@ NOTHING = "nullptr"
 
 
 @dataclass
-class TableWriter:
+class CppTables:
     """Writes all tables. ``code`` is that of the operators, ``trains`` the functions that run a
     whole train, by unit, ``shedding`` the name of a source's shedding, ``reservations`` the text
     for a policy that reserves."""

@@ -187,7 +187,7 @@ _FUNCTIONS: Mapping[str, tuple[type[Any] | None, Sequence[type[Any]]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class OutputRows:
+class NativeOutputRows:
     """Tuples of one output: when each was completed (ns), its place among the results of all
     outputs, whether it is marked late, and the rows."""
 
@@ -198,7 +198,7 @@ class OutputRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Drops:
+class DroppedRows:
     """Tuples that left their way, as :data:`DROP_RECORD`; the bytes of all their rows."""
 
     records: np.ndarray[Any, np.dtype[np.void]]
@@ -206,7 +206,7 @@ class Drops:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class NativeArrivals:
     """Tuples in order of arrival. The rows of each source are those of its arrivals, in order;
     ``sources`` are places in the query, with MALFORMED where a tuple has no row."""
 
@@ -265,7 +265,7 @@ class WrongState(Exception):
 class _Held:
     """Arrivals as the library reads them; the arrays must outlive its reading."""
 
-    def __init__(self, arrivals: Arrivals) -> None:
+    def __init__(self, arrivals: NativeArrivals) -> None:
         times = np.ascontiguousarray(arrivals.times, dtype=np.int64)
         sources = np.ascontiguousarray(arrivals.sources, dtype=np.uint16)
         rows = [np.ascontiguousarray(one) for one in arrivals.rows]
@@ -344,7 +344,7 @@ class NativeLibrary:
         if not self._call["headway_start"](int(keeps)):
             raise MemoryError("there is not enough memory for the program's state")
 
-    def run(self, pieces: Iterator[Arrivals]) -> None:
+    def run(self, pieces: Iterator[NativeArrivals]) -> None:
         """In virtual time: takes in all arrivals, piece by piece as they are needed, and runs until
         nothing is left to do. What the iterator raises ends the run, and is raised here."""
         held: deque[_Held] = deque(maxlen=2)  # a tuple is run when the next one is known
@@ -366,7 +366,7 @@ class NativeLibrary:
         if raised:
             raise raised[0]
 
-    def take(self, arrivals: Arrivals) -> None:
+    def take(self, arrivals: NativeArrivals) -> None:
         """Tuple by tuple: each arrives, timers before it go first."""
         held = _Held(arrivals)
         self._call["headway_take"](ctypes.byref(held.struct))
@@ -442,7 +442,7 @@ class NativeLibrary:
 
     # ---------------------------------------------------------------- results
 
-    def output_rows(self, place: int) -> OutputRows:
+    def output_rows(self, place: int) -> NativeOutputRows:
         layout = self.layouts[self.outputs[place][1]]
         kind = np.dtype(
             [("completed", "<i8"), ("number", "<u8"), ("row", layout.dtype)], align=False
@@ -451,17 +451,17 @@ class NativeLibrary:
         assert kind.fields["row"][1] == OUTPUT_HEADER_BYTES
         found = np.frombuffer(self._bytes("headway_output_rows", place), dtype=kind)
         numbers = found["number"]
-        return OutputRows(
+        return NativeOutputRows(
             completed=found["completed"],
             numbers=(numbers & ~_LATE).astype(np.int64),
             late=(numbers & _LATE) != 0,
             rows=found["row"],
         )
 
-    def drops(self) -> Drops:
+    def drops(self) -> DroppedRows:
         records, rows = _Bytes(), _Bytes()
         self._call["headway_drops"](ctypes.byref(records), ctypes.byref(rows))
-        return Drops(np.frombuffer(_copied(records), dtype=DROP_RECORD), _copied(rows))
+        return DroppedRows(np.frombuffer(_copied(records), dtype=DROP_RECORD), _copied(rows))
 
     def events(self) -> np.ndarray[Any, np.dtype[np.void]]:
         """As :data:`TRACE_EVENT`; names are addresses, see :meth:`texts`."""

@@ -22,9 +22,9 @@ from headway.model.user_operator import Row
 from headway.native.arriving_rows import ArrivingTable, Entrances
 from headway.native.arrow_rows import tuples_of_rows
 from headway.native.compiled_program import CompiledProgram, vehicle_program
-from headway.native.library import Arrivals, Keeps, NativeLibrary
+from headway.native.library import Keeps, NativeArrivals, NativeLibrary
 from headway.native.native_results import DropReader, native_counts, trace_events
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 from headway.schedule.online import Policy
 
 
@@ -39,7 +39,7 @@ class NativeEngine:
     policy: str | Policy = "s-edf"
     charged: bool = True
     partitioned: bool = False
-    mode: Mode = Mode.RELEASE
+    mode: BuildMode = BuildMode.RELEASE
     keep_trace: bool = True
     keep_outputs: bool = True
     on_output: OutputCallback | None = None
@@ -82,7 +82,7 @@ class _Run:
         self._side = SideOutput()
         self._trace = Trace(kept=engine.keep_trace)
 
-    def result(self, pieces: Iterator[Arrivals]) -> RunResult:
+    def result(self, pieces: Iterator[NativeArrivals]) -> RunResult:
         engine, library, program = self._engine, self._library, self._program
         keeps = Keeps(0)
         if engine.keep_outputs or engine.on_output is not None:
@@ -96,7 +96,7 @@ class _Run:
         counts = native_counts(library, program.graph, program.stateful, program.units)
         return RunResult(self._outputs, self._side, self._trace, counts)
 
-    def _telling(self, pieces: Iterator[Arrivals]) -> Iterator[Arrivals]:
+    def _telling(self, pieces: Iterator[NativeArrivals]) -> Iterator[NativeArrivals]:
         """Whoever is told of results is told before the next piece is taken in."""
         for piece in pieces:
             self._take()

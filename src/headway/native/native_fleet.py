@@ -20,7 +20,7 @@ import pyarrow as pa
 from headway.engine.operators.operator_base import Dropped
 from headway.errors import DataError
 from headway.model.quantities import MICROSECOND
-from headway.native.arriving_rows import Entrance, Entrances
+from headway.native.arriving_rows import Entrances, RowEntrance
 from headway.native.arrow_rows import RowArray, columns_of_rows, rows_of_columns
 from headway.native.library import MALFORMED, FleetGiven, Keeps, NativeLibrary, WrongState
 from headway.native.native_results import DropReader
@@ -183,7 +183,7 @@ class NativeFleet:
         ]
 
 
-def _rows(entrance: Entrance, columns: Sequence[Any]) -> RowArray:
+def _rows(entrance: RowEntrance, columns: Sequence[Any]) -> RowArray:
     return rows_of_columns(columns, entrance.layout)
 
 

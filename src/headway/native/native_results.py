@@ -28,7 +28,7 @@ DROP_KINDS = (DropKind.LATE, DropKind.FAILED, DropKind.REJECTED, DropKind.SHED)
 """by the number of a ``headway::DropKind``"""
 
 
-class Reason(IntEnum):
+class DropReason(IntEnum):
     """``headway::Reason``."""
 
     MARKED_LATE = 0
@@ -49,19 +49,19 @@ class Reason(IntEnum):
 
 
 _TEXTS = {
-    Reason.MARKED_LATE: MARKED_LATE,
-    Reason.OLDER_THAN_WATERMARK: "older than the watermark {detail}",
-    Reason.WINDOWS_CLOSED: "its windows are closed",
-    Reason.QUOTA_USED: "{detail} have passed in this window",
-    Reason.BELOW_THRESHOLD: "its value is below the threshold",
-    Reason.LESS_VALUABLE: "{detail} of its window are more valuable",
-    Reason.NO_TIME_LEFT: FULL_UP,
-    Reason.NO_TIME_LEFT_HARD: f"{FULL_UP} for a hard output",
-    Reason.NO_ROOM: "its buffer is full: more came than the query declares",
-    Reason.FUSION_LATE: "late",
-    Reason.FUSION_UNUSABLE: "unusable",
-    Reason.FUSION_UNSTARTED: "unstarted",
-    Reason.USER: "refused by its class ({detail})",
+    DropReason.MARKED_LATE: MARKED_LATE,
+    DropReason.OLDER_THAN_WATERMARK: "older than the watermark {detail}",
+    DropReason.WINDOWS_CLOSED: "its windows are closed",
+    DropReason.QUOTA_USED: "{detail} have passed in this window",
+    DropReason.BELOW_THRESHOLD: "its value is below the threshold",
+    DropReason.LESS_VALUABLE: "{detail} of its window are more valuable",
+    DropReason.NO_TIME_LEFT: FULL_UP,
+    DropReason.NO_TIME_LEFT_HARD: f"{FULL_UP} for a hard output",
+    DropReason.NO_ROOM: "its buffer is full: more came than the query declares",
+    DropReason.FUSION_LATE: "late",
+    DropReason.FUSION_UNUSABLE: "unusable",
+    DropReason.FUSION_UNSTARTED: "unstarted",
+    DropReason.USER: "refused by its class ({detail})",
 }
 
 
@@ -98,7 +98,7 @@ class DropReader:
     def _rows(self, records: Any, names: Sequence[str], found: bytes) -> list[Row | None]:
         """Of all tuples, those of one stream at once."""
         streams = [
-            None if record["reason"] == Reason.MALFORMED else self._stream(record, name)
+            None if record["reason"] == DropReason.MALFORMED else self._stream(record, name)
             for record, name in zip(records, names, strict=True)
         ]
         rows: list[Row | None] = [None] * len(names)
@@ -121,7 +121,7 @@ class DropReader:
         return self._graph.operators[name].inputs[int(record["port"])].stream
 
     def _dropped(self, record: Any, name: str, row: Row | None) -> Dropped:
-        kind, reason = DROP_KINDS[record["kind"]], Reason(record["reason"])
+        kind, reason = DROP_KINDS[record["kind"]], DropReason(record["reason"])
         if row is None:
             rejected = self._rejected[name].popleft()
             return Dropped(name, kind, rejected.row, rejected.reason)
@@ -133,8 +133,8 @@ class DropReader:
             port = self._graph.operators[name].inputs[int(record["port"])].port
         return Dropped(name, kind, row, self._text(reason, record, name), port)
 
-    def _text(self, reason: Reason, record: Any, name: str) -> str:
-        if reason is Reason.BEYOND_RATE:
+    def _text(self, reason: DropReason, record: Any, name: str) -> str:
+        if reason is DropReason.BEYOND_RATE:
             curve = self._graph.sources[name].arrivals
             assert curve is not None
             return f"beyond the declared rate ({rate_text(curve.sustained)}) of a hard path"

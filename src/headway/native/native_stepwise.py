@@ -27,7 +27,7 @@ from headway.native.arrow_rows import table_of_rows, tuples_of_rows
 from headway.native.compiled_program import meaning_program
 from headway.native.library import Keeps
 from headway.native.native_results import DropReader
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class NativeStepwise:
     """
 
     def __init__(
-        self, plan: Plan, watched: Collection[str] = (), *, mode: Mode = Mode.RELEASE
+        self, plan: Plan, watched: Collection[str] = (), *, mode: BuildMode = BuildMode.RELEASE
     ) -> None:
         self._program = meaning_program(plan, frozenset(watched), mode)
         self._library = self._program.load()

@@ -67,12 +67,12 @@ class Family(StrEnum):
     ZIG = "zig"
 
 
-class Kind(StrEnum):
+class BinaryKind(StrEnum):
     EXECUTABLE = "executable"
     SHARED = "shared library"
 
 
-class Mode(StrEnum):
+class BuildMode(StrEnum):
     RELEASE = "release"
     """fast and small; nothing in it that is not used"""
     DEBUG = "debug"
@@ -230,34 +230,34 @@ ONE_THREAD = ("-fno-threadsafe-statics",)
 UNWINDING = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
 """tables that only exceptions and debuggers read: a tenth of a program"""
 SMALL = ("-ffunction-sections", "-fdata-sections", *UNWINDING)
-OPTIMIZED = {Kind.EXECUTABLE: "-Os", Kind.SHARED: "-O2"}
+OPTIMIZED = {BinaryKind.EXECUTABLE: "-Os", BinaryKind.SHARED: "-O2"}
 """a node's program is to be small, and waits most of the time; a library is to be fast"""
 LINKED_SMALL = ("-Wl,--gc-sections", "-Wl,--as-needed", "-s")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def flags_of(
-    toolchain: Toolchain, *, kind: Kind, mode: Mode, strict: bool = True
+    toolchain: Toolchain, *, kind: BinaryKind, mode: BuildMode, strict: bool = True
 ) -> tuple[str, ...]:
     """All that a program is compiled and linked with but its files and definitions."""
     family = toolchain.family
-    if mode is Mode.SANITIZED and family is Family.ZIG:
+    if mode is BuildMode.SANITIZED and family is Family.ZIG:
         raise EnvironmentMissing(
             f"{toolchain.name} has no sanitizers: build with gcc or clang to use them"
         )
     flags = [*_target_flags(toolchain), *STANDARD, *WARNINGS, *(("-Werror",) if strict else ())]
     flags += [*LANGUAGE, *THREADS]
     # Without these or with -g, zig would compile all its libraries once more: minutes.
-    if mode is Mode.RELEASE or family is Family.ZIG:
+    if mode is BuildMode.RELEASE or family is Family.ZIG:
         flags += (OPTIMIZED[kind], *SMALL)
         flags += ("-Wl,-dead_strip",) if sys.platform == "darwin" else LINKED_SMALL
         if family is Family.GCC and sys.platform != "darwin":
             flags += ("-Wl,-z,noseparate-code",)  # code and constants on the same pages
     else:
         flags += ("-O1", "-g", "-fno-omit-frame-pointer")
-    flags += SANITIZERS if mode is Mode.SANITIZED else ()
-    flags += ONE_THREAD if kind is Kind.EXECUTABLE else ()
-    if kind is Kind.SHARED:
+    flags += SANITIZERS if mode is BuildMode.SANITIZED else ()
+    flags += ONE_THREAD if kind is BinaryKind.EXECUTABLE else ()
+    if kind is BinaryKind.SHARED:
         flags += ("-shared", "-fPIC")
         if sys.platform != "darwin":
             # A library's own functions are its own, so that they are inlined, and that two
@@ -283,8 +283,8 @@ def compile_program(
     out: Path,
     toolchain: Toolchain,
     *,
-    kind: Kind = Kind.EXECUTABLE,
-    mode: Mode = Mode.RELEASE,
+    kind: BinaryKind = BinaryKind.EXECUTABLE,
+    mode: BuildMode = BuildMode.RELEASE,
     include: Sequence[Path] = (),
     definitions: Sequence[str] = (),
     extra: Sequence[str] = (),

@@ -6,13 +6,17 @@ from pathlib import Path
 
 from tests.native.needed import host
 
-from headway.native.toolchain import RUNTIME, Kind, Mode, compile_program
+from headway.native.toolchain import RUNTIME, BinaryKind, BuildMode, compile_program
 
 HERE = Path(__file__).parent
 
 
 def compiled(
-    source: str, folder: Path, *, kind: Kind = Kind.EXECUTABLE, mode: Mode = Mode.DEBUG
+    source: str,
+    folder: Path,
+    *,
+    kind: BinaryKind = BinaryKind.EXECUTABLE,
+    mode: BuildMode = BuildMode.DEBUG,
 ) -> Path:
     """The program or library of a source file beside this one."""
     out = folder / Path(source).stem

@@ -12,7 +12,7 @@ from tests.native.nodes.compiled_tests import compiled
 
 from headway.model.schema import schema
 from headway.model.vehicle import Bus, BusKind, frame_times
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 
 SAMPLE = schema(
     flag="boolean", whole="int", large="bigint", single="float", real="double", text="string(8)",
@@ -23,7 +23,7 @@ RANK, IDENTIFIERS = 5, 32
 
 @needs_compiler
 def test_tuples_are_split_and_joined(tmp_path: Path) -> None:
-    program = compiled("can_stories.cpp", tmp_path, mode=Mode.DEBUG)
+    program = compiled("can_stories.cpp", tmp_path, mode=BuildMode.DEBUG)
     ran = subprocess.run([program], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     classic, fast, torn, torn_fast = map(json.loads, ran.stdout.splitlines())

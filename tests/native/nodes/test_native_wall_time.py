@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.native.needed import needs_compiler, needs_sanitizers
 from tests.native.nodes.compiled_tests import HERE, compiled
 
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 
 
 def told(program: Path) -> str:
@@ -27,5 +27,5 @@ def test_what_runs_when(tmp_path: Path) -> None:
 
 @needs_sanitizers
 def test_the_same_under_the_sanitizers(tmp_path: Path) -> None:
-    program = compiled("wall_time_stories.cpp", tmp_path, mode=Mode.SANITIZED)
+    program = compiled("wall_time_stories.cpp", tmp_path, mode=BuildMode.SANITIZED)
     assert told(program) == (HERE / "wall_time_stories.txt").read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ from headway.engine.nodes.wire_format import (
 )
 from headway.model.schema import Schema, schema
 from headway.model.user_operator import Row
-from headway.native.toolchain import Kind, Mode
+from headway.native.toolchain import BinaryKind, BuildMode
 
 pytestmark = needs_compiler
 SAMPLE: Schema = schema(
@@ -49,7 +49,7 @@ FAULTS = 22
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("wire")
-    loaded = ctypes.CDLL(str(compiled("wire_library.cpp", folder, kind=Kind.SHARED)))
+    loaded = ctypes.CDLL(str(compiled("wire_library.cpp", folder, kind=BinaryKind.SHARED)))
     loaded.wire_again.restype = ctypes.c_int64
     loaded.wire_read.restype = ctypes.c_int64
     loaded.wire_crc32.restype = ctypes.c_uint32
@@ -199,7 +199,7 @@ def test_frames_are_read_as_python_reads_them(
 @pytest.mark.parametrize("seed", [1])
 def test_a_hundred_thousand_spoilt_frames_do_no_harm(seed: int, tmp_path: Path) -> None:
     """Under the sanitizers. Every kind of fault is met, and right ones still get through."""
-    program = compiled("frame_fuzzer.cpp", tmp_path, mode=Mode.SANITIZED)
+    program = compiled("frame_fuzzer.cpp", tmp_path, mode=BuildMode.SANITIZED)
     ran = subprocess.run(
         [program, str(seed), "100000"], capture_output=True, text=True, check=False
     )

@@ -15,7 +15,7 @@ from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import schema
 from headway.spark.sources.checked_files import Quarantine, Rejected
-from headway.spark.sources.intake import Intake, Limits, Piece, each_piece
+from headway.spark.sources.intake import Intake, IntakePiece, Limits, each_piece
 from headway.spark.sources.recorded_files import Inputs
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def drained(intake: Intake, checkpoint: Path, mark: int = 0) -> list[Taken]:
     found: list[Taken] = []
 
     def on_batch(batch: DataFrame, number: int) -> None:
-        def compute(piece: Piece) -> None:
+        def compute(piece: IntakePiece) -> None:
             rows = {name: data.collect() for name, data in piece.sources.items()}
             tasks = {
                 name: data.select(F.spark_partition_id()).distinct().count()

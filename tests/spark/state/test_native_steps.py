@@ -32,7 +32,7 @@ from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.query import Output, Query, Source
 from headway.model.schema import DataType, schema
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 from headway.spark.state import step_programs
 from headway.spark.state.state_sections import NATIVE_FORM, form_of
 from headway.spark.state.step_programs import program_file, step_program
@@ -44,7 +44,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def native(plan: Plan, **options: Any) -> VehicleSteps:
-    program = step_program(plan, mode=Mode.DEBUG)
+    program = step_program(plan, mode=BuildMode.DEBUG)
     assert program.library is not None, program.reason
     return vehicle_steps(plan, program=program.library, **options)
 
@@ -235,7 +235,7 @@ def test_a_state_follows_what_it_holds() -> None:
 
 
 def test_a_program_is_shipped_as_bytes() -> None:
-    program = step_program(window(), mode=Mode.DEBUG).library
+    program = step_program(window(), mode=BuildMode.DEBUG).library
     assert program is not None
     path = program_file(program)
     assert path.read_bytes() == program
@@ -320,7 +320,7 @@ def test_a_class_in_cpp_must_save_what_it_remembers(
             Query(name="users", sources=(source,), steps=(step,), outputs=(output,))
         )
 
-    forgetful = step_program(plan("Counting"), mode=Mode.DEBUG)
+    forgetful = step_program(plan("Counting"), mode=BuildMode.DEBUG)
     assert forgetful.library is None
     assert "operators.counted: its class in C++ does not save what it remembers" in forgetful.reason
     steps = native(plan("CountingFurther"))

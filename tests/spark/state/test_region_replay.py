@@ -25,7 +25,7 @@ from headway.compiler import compile_query
 from headway.engine.stepwise import Stepwise
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 from headway.spark.lowering.engine_region import EXIT, replayed, struct_name
 from headway.spark.lowering.frames import arrow_types
 from headway.spark.lowering.side_rows import SIDE_EXIT
@@ -116,7 +116,7 @@ def every_kind() -> Iterator[tuple[Plan, Plan, bytes, tuple[str, ...]]]:
     plan = compile_query(cases_query(NATIVE_CASES, SOURCES["plain"]))
     watched = tuple(output.stream for output in plan.query.outputs)
     with with_twins(plan) as twins:
-        program = step_program(twins, watched, mode=Mode.DEBUG)
+        program = step_program(twins, watched, mode=BuildMode.DEBUG)
         assert program.library is not None, program.reason
         yield plan, twins, program.library, watched
 

@@ -22,7 +22,7 @@ from headway.model.operators import Aggregate, Distinct, Filter, Input, Join, Op
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND, SECOND, Cost
 from headway.model.query import Decide, LoadShedder, Output, Query, Source
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 from headway.spark.state.state_migration import Migration, migrated, migration_of
 from headway.spark.state.state_sections import NATIVE_FORM, PYTHON_FORM, fingerprint_of
 from headway.spark.state.step_programs import step_program
@@ -39,7 +39,7 @@ FORMS = [
 
 
 def program_of(plan: Plan, form: str) -> bytes | None:
-    return None if form == PYTHON_FORM else step_program(plan, mode=Mode.DEBUG).library
+    return None if form == PYTHON_FORM else step_program(plan, mode=BuildMode.DEBUG).library
 
 
 def steps_of(plan: Plan, form: str) -> VehicleSteps:

@@ -22,7 +22,7 @@ from headway.model.query import Source
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Rejected, text_schema
 from headway.spark.sources.file_checks import CheckedFile, FileChecks, GivenFile, read_checked
 from headway.spark.sources.input_files import PARQUET, Files
-from headway.spark.sources.intake import Limits, Pace, Piece
+from headway.spark.sources.intake import IntakePiece, Limits, Pace
 from headway.spark.sources.parquet_footers import read_schema, tuples
 from headway.spark.storage.locations import Location
 
@@ -95,12 +95,12 @@ class FileIntake:
 
     # ---------------------------------------------------------------- pieces
 
-    def pieces(self, batch: DataFrame, number: int, mark: int = 0) -> Iterator[Piece]:
+    def pieces(self, batch: DataFrame, number: int, mark: int = 0) -> Iterator[IntakePiece]:
         del number
         scan = scanned(batch)
         given = self._given(scan)
         if not given and not mark:
-            yield Piece(self._empty, 1, last=True)
+            yield IntakePiece(self._empty, 1, last=True)
             return
         found = in_step(self._checks.each(self._queues(given)), self._sources)
         for _ in range(mark):
@@ -146,22 +146,22 @@ class FileIntake:
 
     def _piece(
         self, some: Sequence[CheckedFile], mark: int, last: bool, plan: Planned | None
-    ) -> Piece:
+    ) -> IntakePiece:
         slots = self._limits.slots_of(self._spark)
         sound = [one for one in some if one.sound]
         spread = Spread.of(sound, slots)
         spread.set(self._spark)
         mended, plain = self._mended(some, mark, last), self._plain(sound)
         if plan is not None and plan.is_right(some, spread):
-            return Piece({self._files[0].source.name: plan.data}, mark, last, mended, plain)
+            return IntakePiece({self._files[0].source.name: plan.data}, mark, last, mended, plain)
         sources = {}
         for files in self._files:
             mine = [one for one in sound if one.file.source == files.source.name]
             sources[files.source.name] = self._read(files, mine, spread)
-        return Piece(sources, mark, last, mended, plain)
+        return IntakePiece(sources, mark, last, mended, plain)
 
     def _plain(self, sound: Sequence[CheckedFile]) -> dict[str, tuple[str, ...]] | None:
-        """As :attr:`Piece.files`."""
+        """As :attr:`IntakePiece.files`."""
         for one in sound:
             if one.footer is None or one.footer.misfits or not one.file.location.is_local:
                 return None
@@ -184,10 +184,10 @@ class FileIntake:
 
     def _mended(
         self, some: Sequence[CheckedFile], mark: int, last: bool
-    ) -> Callable[[], Piece | None]:
+    ) -> Callable[[], IntakePiece | None]:
         """The piece without files that turn out to be damaged when all of them is read."""
 
-        def without_damaged() -> Piece | None:
+        def without_damaged() -> IntakePiece | None:
             damaged = self._checks.damaged([one.file for one in some if one.sound])
             if not damaged:
                 return None

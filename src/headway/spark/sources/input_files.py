@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from headway.errors import FileError, Place
 from headway.model.query import Source
 from headway.sources.recordings import suffixes
-from headway.spark.storage.file_stores import Entry, FileStore, file_store
+from headway.spark.storage.file_stores import FileStore, StoreEntry, file_store
 from headway.spark.storage.locations import Location
 
 PARQUET = ".parquet"
@@ -44,7 +44,7 @@ class Files:
     def holds(self, file: Location) -> bool:
         return file.parent == self.folder and self._is_one(file.name)
 
-    def entries(self, spark: SparkSession | None = None) -> list[Entry]:
+    def entries(self, spark: SparkSession | None = None) -> list[StoreEntry]:
         """Those that are there now, by name."""
         there = file_store(self.folder, spark).entries(self.folder)
         return [entry for entry in there if self._is_one(entry.name)]

@@ -2,7 +2,7 @@
 for, in pieces that fit the cluster.
 
 The query that Spark runs reads :attr:`Intake.stream`; inside ``foreachBatch`` each
-:class:`Piece` of the batch is computed and committed for itself::
+:class:`IntakePiece` of the batch is computed and committed for itself::
 
     for piece in intake.pieces(batch, number, mark):     # mark: of the last piece committed, or 0
         step(piece.sources)
@@ -57,7 +57,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class IntakePiece:
     """``sources`` have the columns that :func:`~headway.spark.lowering.given_sources.in_order`
     takes. ``mark`` says how much of the batch is done when this is; ``last``: all of it.
     ``without_damaged`` reads its files to the end and gives it without those that cannot be read
@@ -67,18 +67,18 @@ class Piece:
     sources: Mapping[str, DataFrame]
     mark: int
     last: bool
-    without_damaged: Callable[[], Piece | None] = lambda: None
+    without_damaged: Callable[[], IntakePiece | None] = lambda: None
     files: Mapping[str, tuple[str, ...]] | None = None
 
 
 def each_piece(
-    intake: Intake, batch: DataFrame, number: int, mark: int, compute: Callable[[Piece], None]
+    intake: Intake, batch: DataFrame, number: int, mark: int, compute: Callable[[IntakePiece], None]
 ) -> None:
     """Computes what is left of a batch. Damage behind the sound footer of a file shows when Spark
     reads it: then the piece is computed again without the file, so ``compute`` must replace what it
     did before."""
     for given in intake.pieces(batch, number, mark):
-        piece: Piece = given
+        piece: IntakePiece = given
         while True:
             try:
                 compute(piece)
@@ -118,7 +118,7 @@ class Intake(Protocol):
     @property
     def stream(self) -> DataFrame: ...
 
-    def pieces(self, batch: DataFrame, number: int, mark: int = 0) -> Iterator[Piece]:
+    def pieces(self, batch: DataFrame, number: int, mark: int = 0) -> Iterator[IntakePiece]:
         """Of a micro-batch of ``stream``, those after ``mark``. A piece's DataFrames may be used
         until the next one is asked for."""
 
@@ -164,14 +164,14 @@ class StreamedTuples:
     def close(self) -> None:
         self._pace.close()
 
-    def pieces(self, batch: DataFrame, number: int, mark: int = 0) -> Iterator[Piece]:
+    def pieces(self, batch: DataFrame, number: int, mark: int = 0) -> Iterator[IntakePiece]:
         del number
         if mark:
             return
         if (most := self._pace.rows_at_once) is not None:
             self._pace.wait(most)  # the source gives no more in a batch
         if len(self._names) == 1:
-            yield Piece({self._names[0]: batch}, 1, last=True)
+            yield IntakePiece({self._names[0]: batch}, 1, last=True)
             return
         kept = batch.persist()  # each source would read the batch again
         try:
@@ -179,7 +179,7 @@ class StreamedTuples:
                 name: kept.where(F.col(SOURCE) == place).select(f"`{struct_name(place)}`.*")
                 for place, name in enumerate(self._names)
             }
-            yield Piece(found, 1, last=True)
+            yield IntakePiece(found, 1, last=True)
         finally:
             kept.unpersist()
 

@@ -21,7 +21,7 @@ from headway.model.plan import Plan
 from headway.model.schema import DataType
 from headway.native.compiled_program import meaning_program
 from headway.native.library import NativeLibrary
-from headway.native.toolchain import Mode
+from headway.native.toolchain import BuildMode
 from headway.spark.state.state_sections import PYTHON_FORM
 
 VARIABLE = "HEADWAY_STEPS"
@@ -37,7 +37,7 @@ class StepProgram:
 
 
 def step_program(
-    plan: Plan, watched: Collection[str] = (), *, mode: Mode = Mode.RELEASE
+    plan: Plan, watched: Collection[str] = (), *, mode: BuildMode = BuildMode.RELEASE
 ) -> StepProgram:
     """Of a plan; ``watched`` as in :class:`~headway.engine.stepwise.Stepwise`."""
     plan = on_one_node(plan)

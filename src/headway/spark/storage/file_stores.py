@@ -46,7 +46,7 @@ class AlreadyThere(FileError):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Entry:
+class StoreEntry:
     """Something in a folder."""
 
     name: str
@@ -65,7 +65,7 @@ class FileStore(Protocol):
         """Whether a rename, of a folder too, is one step that others see done or not begun. Object
         stores copy instead: what must appear at once needs a file that lists it there."""
 
-    def status(self, at: Location) -> Entry | None:
+    def status(self, at: Location) -> StoreEntry | None:
         """Of a file or folder; None if there is none."""
 
     def exists(self, at: Location) -> bool: ...
@@ -83,7 +83,7 @@ class FileStore(Protocol):
         """Replaces a file of that name in one step; ``new``: AlreadyThere if there is one, also
         where two write at the same time and the store can tell. Makes the folders above it."""
 
-    def entries(self, at: Location) -> list[Entry]:
+    def entries(self, at: Location) -> list[StoreEntry]:
         """What is in a folder, by name; nothing if there is no such folder."""
 
     def remove(self, at: Location) -> None:
@@ -152,7 +152,7 @@ class LocalStore:
 
     renames_whole: bool = True
 
-    def status(self, at: Location) -> Entry | None:
+    def status(self, at: Location) -> StoreEntry | None:
         with _told(at):
             try:
                 return _entry(at.path)
@@ -190,7 +190,7 @@ class LocalStore:
                 with suppress(OSError):
                     part.unlink(missing_ok=True)
 
-    def entries(self, at: Location) -> list[Entry]:
+    def entries(self, at: Location) -> list[StoreEntry]:
         found = []
         with _told(at):
             try:
@@ -221,10 +221,10 @@ class LocalStore:
             at.path.mkdir(parents=True, exist_ok=True)
 
 
-def _entry(path: Path) -> Entry:
+def _entry(path: Path) -> StoreEntry:
     there = path.stat() if path.exists() else path.lstat()  # a link to nothing is something too
     is_folder = path.is_dir()
-    return Entry(path.name, there.st_size, is_folder, there.st_mtime_ns // 1_000_000)
+    return StoreEntry(path.name, there.st_size, is_folder, there.st_mtime_ns // 1_000_000)
 
 
 @contextmanager

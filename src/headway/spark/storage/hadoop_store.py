@@ -16,9 +16,9 @@ from headway.errors import FileError, InputError, Place
 from headway.spark.storage.file_stores import (
     PUBLISH,
     AlreadyThere,
-    Entry,
     NotThere,
     Publishing,
+    StoreEntry,
     part_name,
     text_of,
 )
@@ -105,7 +105,7 @@ class HadoopStore:
     _settings: Any
     renames_whole: bool
 
-    def status(self, at: Location) -> Entry | None:
+    def status(self, at: Location) -> StoreEntry | None:
         with _told(at, self._java):
             try:
                 return _entry(self._files.getFileStatus(self._path(at)))
@@ -156,7 +156,7 @@ class HadoopStore:
                 self.remove(part)
             raise
 
-    def entries(self, at: Location) -> list[Entry]:
+    def entries(self, at: Location) -> list[StoreEntry]:
         with _told(at, self._java):
             try:
                 found = self._files.listStatus(self._path(at))
@@ -242,8 +242,8 @@ class HadoopStore:
             return None
 
 
-def _entry(status: Any) -> Entry:
-    return Entry(
+def _entry(status: Any) -> StoreEntry:
+    return StoreEntry(
         status.getPath().getName(),
         status.getLen(),
         status.isDirectory(),

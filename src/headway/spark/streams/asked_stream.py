@@ -35,7 +35,7 @@ from headway.spark.sources.checked_files import Quarantine, Rejected
 from headway.spark.sources.intake import Intake, Limits, StreamedTuples
 from headway.spark.spark_results import OutputProgress, SparkRun
 from headway.spark.storage.locations import Location
-from headway.spark.streams.lower_stream import Kind, kind_of
+from headway.spark.streams.lower_stream import LoweredKind, kind_of
 from headway.spark.streams.run_metrics import OnMetrics
 from headway.spark.streams.stream_run import StreamRun
 
@@ -54,7 +54,7 @@ class AskedStream(Mapping[str, DataFrame]):
         self.session = _session(data)
         self._sources = {source.name: _source(source, data[source.name]) for source in sources}
         self.kinds = {one.name: kind_of(self.plan, one.name) for one in self.plan.query.outputs}
-        plain = [name for name, kind in self.kinds.items() if kind is not Kind.STATE]
+        plain = [name for name, kind in self.kinds.items() if kind is not LoweredKind.STATE]
         self._frames = _frames(part_with(self.plan, plain), self._sources) if plain else {}
 
     # ---------------------------------------------------------------- without state

@@ -15,7 +15,7 @@ from headway.spark.state.batch_manifest import BatchRecord
 from headway.spark.state.task_files import REPORT, TaskFiles, TaskReport, report_from
 from headway.spark.storage.file_stores import file_store
 from headway.spark.streams.lower_stream import by_vehicle
-from headway.spark.streams.micro_batches import GroupWork, Step
+from headway.spark.streams.micro_batches import GroupWork, StreamStep
 from headway.spark.streams.publishing import RenamedFiles
 
 
@@ -28,7 +28,7 @@ class DirectWay:
         self.state_folder = str(work.states.path.absolute())
         self._files = RenamedFiles(work.output, file_store(work.output, session))
 
-    def reports(self, step: Step) -> list[TaskReport]:
+    def reports(self, step: StreamStep) -> list[TaskReport]:
         work = self._work
         data = step.data if step.partitions is None else by_vehicle(step.data, step.partitions)
         files = TaskFiles(

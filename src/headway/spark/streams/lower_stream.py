@@ -58,19 +58,19 @@ from headway.spark.lowering.regions import (
 from headway.spark.lowering.side_rows import SIDE, SIDE_TYPE
 
 
-class Kind(StrEnum):
+class LoweredKind(StrEnum):
     NATIVE = "native"
     FUNCTIONS = "functions"
     STATE = "state"
 
 
-def kind_of(plan: Plan, output: str) -> Kind:
+def kind_of(plan: Plan, output: str) -> LoweredKind:
     """How an output of a stream is computed."""
     graph = graph_of(part_with(plan, [output]).query)
     if region_of(graph, keeps_state).streams:
-        return Kind.STATE
+        return LoweredKind.STATE
     functions = any(calls_python(operator) for operator in graph.operators.values())
-    return Kind.FUNCTIONS if functions else Kind.NATIVE
+    return LoweredKind.FUNCTIONS if functions else LoweredKind.NATIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class LoweredStream:
     ``schemas`` are those of the outputs, in the order of their tags."""
 
     data: DataFrame
-    kind: Kind
+    kind: LoweredKind
     part: Plan
     schemas: dict[str, Schema]
 
@@ -94,7 +94,7 @@ def lower_stream(plan: Plan, sources: Mapping[str, DataFrame]) -> LoweredStream:
     (kind,) = {kind_of(plan, output.name) for output in plan.query.outputs}
     streams = dict(plan.schemas)
     leaving = {output.name: streams[output.stream] for output in plan.query.outputs}
-    if kind is Kind.NATIVE:
+    if kind is LoweredKind.NATIVE:
         data = _native(plan, given_sources(plan, sources), leaving)
     else:
         data = _tuples(plan, sources)
@@ -235,10 +235,10 @@ def without_heartbeat(batch: DataFrame) -> DataFrame:
     return batch.where(~F.col(_BEAT)).drop(_BEAT)
 
 
-def outputs_by_kind(plan: Plan, outputs: list[str]) -> Iterator[tuple[Kind, list[str]]]:
+def outputs_by_kind(plan: Plan, outputs: list[str]) -> Iterator[tuple[LoweredKind, list[str]]]:
     """The outputs apart by kind, in the query's order."""
     plan = on_one_node(plan)
     kinds = {name: kind_of(plan, name) for name in outputs}
-    for kind in Kind:
+    for kind in LoweredKind:
         if mine := [name for name in outputs if kinds[name] is kind]:
             yield kind, mine

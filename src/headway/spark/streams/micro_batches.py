@@ -24,7 +24,7 @@ from headway.model.plan import Plan
 from headway.model.schema import VEHICLE_COLUMN
 from headway.spark.accounting import Account, now
 from headway.spark.session.urgency import Share, slots_of
-from headway.spark.sources.intake import Intake, Piece, each_piece
+from headway.spark.sources.intake import Intake, IntakePiece, each_piece
 from headway.spark.state.batch_manifest import (
     END,
     STATES,
@@ -47,7 +47,7 @@ from headway.spark.state.task_files import TaskReport
 from headway.spark.storage.file_stores import file_store
 from headway.spark.storage.locations import Location
 from headway.spark.storage.small_files import SmallFiles
-from headway.spark.streams.lower_stream import Kind, LoweredStream, kind_of, lower_stream
+from headway.spark.streams.lower_stream import LoweredKind, LoweredStream, kind_of, lower_stream
 from headway.spark.tallies import Tally
 
 BATCH = "batch-"
@@ -59,7 +59,7 @@ def step_name(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class StreamBounds:
     """Of what a stream keeps; times in nanoseconds, None: no bound. ``hold``: how long a live
     vehicle's tuples wait for a source of which nothing comes; None: a replay, they wait for ever.
     ``partitions``: how many the vehicles are dealt out to; None: as many as there are slots.
@@ -86,7 +86,7 @@ class GroupWork:
     checkpoint: Location
     sides: Mapping[str, str]
     listed: frozenset[str] | None = None
-    bounds: Bounds = Bounds()
+    bounds: StreamBounds = StreamBounds()
     share: Share = field(default_factory=Share)
     earlier: tuple[Plan, ...] = ()
 
@@ -105,7 +105,7 @@ class GroupWork:
 
 
 @dataclass(frozen=True)
-class Step:
+class StreamStep:
     """Something to be computed by tasks. ``partitions``: vehicles are dealt out to so many; None:
     rows stay where they are. ``token`` tells one try from another; ``number`` is the step's, of the
     end that of the last step before it."""
@@ -119,14 +119,14 @@ class Step:
     partitions: int | None = None
 
 
-class Way(Protocol):
+class RowWay(Protocol):
     """How the rows of a step come from the tasks to where they belong."""
 
     @property
     def state_folder(self) -> str | None:
         """Where tasks find the files of the state; None: it comes to them in rows."""
 
-    def reports(self, step: Step) -> list[TaskReport]:
+    def reports(self, step: StreamStep) -> list[TaskReport]:
         """Computes a step; nothing of it can be seen afterwards."""
 
     def publish(self, record: BatchRecord) -> None:
@@ -144,7 +144,7 @@ class MicroBatches:
     its tasks may leave to the driver."""
 
     def __init__(
-        self, session: SparkSession, work: GroupWork, way: Way, sent: Sequence[SmallFiles] = ()
+        self, session: SparkSession, work: GroupWork, way: RowWay, sent: Sequence[SmallFiles] = ()
     ) -> None:
         self.session, self.work, self._way, self._sent = session, work, way, sent
         self._records = BatchRecords(work.states, file_store(work.states, session))
@@ -154,7 +154,7 @@ class MicroBatches:
     @cached_property
     def keeps_state(self) -> bool:
         outputs = self.work.plan.query.outputs
-        return any(kind_of(self.work.plan, one.name) is Kind.STATE for one in outputs)
+        return any(kind_of(self.work.plan, one.name) is LoweredKind.STATE for one in outputs)
 
     @property
     def shown(self) -> BatchRecord | None:
@@ -191,7 +191,7 @@ class MicroBatches:
                 "--output",
             )
 
-    def _step(self, piece: Piece, number: int) -> None:
+    def _step(self, piece: IntakePiece, number: int) -> None:
         done = self._record
         step = 0 if done is None else done.step + 1
         self._drop_end()
@@ -207,20 +207,22 @@ class MicroBatches:
         self._records.sweep(record, done)
         self._record = record
 
-    def _by_spark(self, piece: Piece, step: int, before: StatesBefore | None) -> Step:
+    def _by_spark(self, piece: IntakePiece, step: int, before: StatesBefore | None) -> StreamStep:
         """Spark reads the tuples, and deals them out by vehicle where a state is kept."""
         lowered = lower_stream(self.work.plan, self._capped(piece.sources))
-        return Step(
+        return StreamStep(
             step_name(step),
             step,
             uuid.uuid4().hex[:8],
             lowered.data,
             self._computing(lowered, before),
-            lowered.kind is Kind.NATIVE,
+            lowered.kind is LoweredKind.NATIVE,
             None if before is None else before.partitions,
         )
 
-    def _by_tasks(self, piece: Piece, step: int, before: StatesBefore | None) -> Step | None:
+    def _by_tasks(
+        self, piece: IntakePiece, step: int, before: StatesBefore | None
+    ) -> StreamStep | None:
         """Every task reads the tuples of its own vehicles, where that is less work."""
         if before is None or piece.files is None or self._way.state_folder is None:
             return None
@@ -229,7 +231,7 @@ class MicroBatches:
         plan = self.work.plan
         schemas = {source.name: source.schema for source in plan.query.sources}
         count = before.partitions
-        return Step(
+        return StreamStep(
             step_name(step),
             step,
             uuid.uuid4().hex[:8],
@@ -270,7 +272,7 @@ class MicroBatches:
         return wanted if not before or wanted >= 2 * before or 2 * wanted <= before else before
 
     def _computing(self, lowered: LoweredStream, before: StatesBefore | None) -> Computing:
-        if lowered.kind is Kind.NATIVE:
+        if lowered.kind is LoweredKind.NATIVE:
             return NativeRows(lowered.schemas)
         if before is None:
             return FunctionRows(plan_to_json(lowered.part), self.work.listed)
@@ -331,7 +333,7 @@ class MicroBatches:
             before = StatesBefore(done.partitions, done.states)
             nobody = self.session.range(0)
             reports = self._way.reports(
-                Step(
+                StreamStep(
                     END,
                     done.step,
                     uuid.uuid4().hex[:8],
@@ -356,7 +358,7 @@ def _summed(
     before: StatesBefore | None,
     step: int,
     number: int,
-    piece: Piece,
+    piece: IntakePiece,
 ) -> BatchRecord:
     tallies, side, counts = _sums(done, reports)
     states: list[Any] = []

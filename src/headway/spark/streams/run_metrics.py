@@ -147,7 +147,7 @@ def _plain(value: Any) -> int | float | str:
     return value if isinstance(value, int | float) else str(value)
 
 
-class JsonLines:
+class MetricsLines:
     """Writes a line for each micro-batch to the end of a file."""
 
     def __init__(self, path: Path) -> None:

@@ -38,7 +38,7 @@ from headway.spark.state.vehicle_steps import KIND
 from headway.spark.storage.file_stores import file_store
 from headway.spark.streams.lower_stream import PART as PLACE
 from headway.spark.streams.lower_stream import by_vehicle, vehicle_place
-from headway.spark.streams.micro_batches import GroupWork, Step
+from headway.spark.streams.micro_batches import GroupWork, StreamStep
 from headway.spark.streams.publishing import LoggedFiles, RenamedFiles
 from headway.spark.tallies import BINS_PER_DOUBLING, Tally
 
@@ -63,10 +63,10 @@ class SparkWay:
 
     # ---------------------------------------------------------------- a step
 
-    def reports(self, step: Step) -> list[TaskReport]:
+    def reports(self, step: StreamStep) -> list[TaskReport]:
         return self._native(step) if step.native else self._by_tasks(step)
 
-    def _by_tasks(self, step: Step) -> list[TaskReport]:
+    def _by_tasks(self, step: StreamStep) -> list[TaskReport]:
         accounts = self._work.accounts
         rows = TaskRows(step.name, step.token, accounts, self.state_folder)
         task = rows.task(step.computing, tuple(sys.path))
@@ -90,7 +90,7 @@ class SparkWay:
             kept.unpersist()
         return [*reports, together]
 
-    def _native(self, step: Step) -> list[TaskReport]:
+    def _native(self, step: StreamStep) -> list[TaskReport]:
         assert isinstance(step.computing, NativeRows)
         schemas = step.computing.outputs
         if len(schemas) == 1:
@@ -105,7 +105,7 @@ class SparkWay:
         finally:
             kept.unpersist()
 
-    def _observed(self, data: DataFrame, name: str, step: Step) -> TaskReport:
+    def _observed(self, data: DataFrame, name: str, step: StreamStep) -> TaskReport:
         """Counts come with the rows that are written."""
         account, seen = self._work.accounts[name], Observation()
         stamped = account.stamped(data).observe(seen, *_measures(account))
@@ -124,7 +124,7 @@ class SparkWay:
     # ---------------------------------------------------------------- outputs
 
     def _write(
-        self, rows: DataFrame, name: str, step: Step, count: int | None
+        self, rows: DataFrame, name: str, step: StreamStep, count: int | None
     ) -> list[WrittenFile]:
         sink = self._sink
         if sink.format == CONSOLE:
@@ -160,7 +160,7 @@ class SparkWay:
             found.append(WrittenFile(at, final, 0, entry.size))
         return found
 
-    def _show(self, rows: DataFrame, name: str, step: Step, count: int | None) -> None:
+    def _show(self, rows: DataFrame, name: str, step: StreamStep, count: int | None) -> None:
         """The first rows for people; the others stay where they are."""
         if count is None:
             rows.write.format("noop").mode("overwrite").save()
@@ -172,7 +172,7 @@ class SparkWay:
         shown = [row.asDict() for row in first[:SHOWN_ROWS]]
         self._on_rows(f"{name}, {step.name}{told}", shown)
 
-    def _write_side(self, rows: DataFrame, kind: str, step: Step) -> list[WrittenFile]:
+    def _write_side(self, rows: DataFrame, kind: str, step: StreamStep) -> list[WrittenFile]:
         folder, name = self._work.sides[kind], f"{self._work.name}-{step.name}"
         hidden = f"{folder}/.{name}.{step.token}{PART}"
         mine = rows.where(F.col(KIND) == kind).drop(KIND)
@@ -181,7 +181,7 @@ class SparkWay:
 
     # ---------------------------------------------------------------- states in rows
 
-    def _dealt(self, step: Step) -> DataFrame:
+    def _dealt(self, step: StreamStep) -> DataFrame:
         """The tuples of a partition's vehicles together, and its state where it comes in rows."""
         if step.partitions is None:
             return step.data
@@ -214,7 +214,7 @@ class SparkWay:
         together = tuples.union(states.select(*nulls, SEGMENT, BLOB, PLACE))
         return together.repartitionById(step.partitions, F.col(PLACE)).drop(PLACE)
 
-    def _write_states(self, kept: DataFrame, step: Step, reports: list[TaskReport]) -> None:
+    def _write_states(self, kept: DataFrame, step: StreamStep, reports: list[TaskReport]) -> None:
         folder = f"{step.name}.{step.token}{STATES}"
         mine = kept.where(F.col(EXIT) == STATE_EXIT).select(SEGMENT, BLOB)
         mine.write.mode("overwrite").parquet((self._work.states / folder).hadoop_path)

@@ -35,12 +35,12 @@ from headway.spark.spark_results import OutputProgress, SparkOutput, StreamPace
 from headway.spark.state.batch_manifest import BatchRecord
 from headway.spark.storage.locations import Location
 from headway.spark.streams.lower_stream import (
-    Kind,
+    LoweredKind,
     outputs_by_kind,
     with_heartbeat,
     without_heartbeat,
 )
-from headway.spark.streams.micro_batches import Bounds, GroupWork, MicroBatches
+from headway.spark.streams.micro_batches import GroupWork, MicroBatches, StreamBounds
 from headway.spark.streams.ways import PLAIN_JOBS, way_of
 from headway.spark.tallies import Tally
 
@@ -82,7 +82,7 @@ def groups_of(plan: Plan) -> list[Group]:
     for is_hard, members in ((True, hard), *((False, one) for _, one in together)):
         for kind, names in outputs_by_kind(plan, [output.name for output in members]):
             outputs = tuple(output for output in members if output.name in names)
-            beside = "" if kind is Kind.NATIVE else f"-{kind}"
+            beside = "" if kind is LoweredKind.NATIVE else f"-{kind}"
             name = f"hard{beside}" if is_hard else f"soft-{names[0]}"
             found.append(Group(name, is_hard, outputs))
     return found
@@ -106,7 +106,7 @@ class GroupQuery:
     sink: Sink
     listed: frozenset[str]
     available_now: bool
-    bounds: Bounds
+    bounds: StreamBounds
     limits: Limits
     on_rows: OnRows
     paces: list[StreamPace] = field(init=False)

@@ -33,7 +33,7 @@ from headway.spark.sources.recorded_files import Inputs
 from headway.spark.spark_results import OutputProgress, SideCount, SparkRun
 from headway.spark.storage.locations import Location
 from headway.spark.streams.checkpoints import MARK, Checkpoint, open_run
-from headway.spark.streams.micro_batches import Bounds
+from headway.spark.streams.micro_batches import StreamBounds
 from headway.spark.streams.run_lock import Lock, claimed
 from headway.spark.streams.run_metrics import OnMetrics, QueryMetrics
 from headway.spark.streams.stream_query import GroupQuery, groups_of
@@ -116,7 +116,7 @@ class StreamRun:
         self._rejected = Rejected(self._output / side_name(DropKind.REJECTED, plan), spark)
         if not run.resumed:
             write_empty_side(plan, self._output, place.results)
-        bounds = Bounds(hold, forget, most_held, partitions, upload_gap)
+        bounds = StreamBounds(hold, forget, most_held, partitions, upload_gap)
         self.queries: list[GroupQuery] = []
         listed: set[str] = set()
         for group in groups_of(plan):

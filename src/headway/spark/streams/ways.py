@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from headway.spark.batches.batch_sinks import PARQUET_FORMAT, OnRows, Sink
 from headway.spark.streams.direct_way import DirectWay
-from headway.spark.streams.micro_batches import GroupWork, Way
+from headway.spark.streams.micro_batches import GroupWork, RowWay
 from headway.spark.streams.spark_way import SparkWay
 
 PLAIN_JOBS = {
@@ -17,7 +17,7 @@ PLAIN_JOBS = {
 """settings of a group's own session"""
 
 
-def way_of(session: SparkSession, work: GroupWork, sink: Sink, run: str, on_rows: OnRows) -> Way:
+def way_of(session: SparkSession, work: GroupWork, sink: Sink, run: str, on_rows: OnRows) -> RowWay:
     plain = sink.format == PARQUET_FORMAT and not sink.options
     if plain and work.output.is_local and work.checkpoint.is_local:
         return DirectWay(session, work)

@@ -9,7 +9,7 @@ from headway.fusion.snapshots import pack_row, unpack_row
 from headway.model.user_operator import Row
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """Why a tuple is in no estimate."""
 
     LATE = "late"
@@ -23,7 +23,7 @@ class Reason(StrEnum):
 class Refused(NamedTuple):
     """A tuple that is in no estimate."""
 
-    reason: Reason
+    reason: RefusalReason
     port: str
     row: Row
 
@@ -32,10 +32,10 @@ class Refusals:
     """Counts for ever, tuples until they are taken."""
 
     def __init__(self) -> None:
-        self.counts = dict.fromkeys(Reason, 0)
+        self.counts = dict.fromkeys(RefusalReason, 0)
         self._waiting: list[Refused] = []
 
-    def add(self, reason: Reason, port: str, row: Row) -> None:
+    def add(self, reason: RefusalReason, port: str, row: Row) -> None:
         self.counts[reason] += 1
         self._waiting.append(Refused(reason, port, row))
 
@@ -50,8 +50,8 @@ class Refusals:
         }
 
     def unpack(self, packed: dict[str, Any]) -> None:
-        self.counts = {reason: packed["counts"][reason.value] for reason in Reason}
+        self.counts = {reason: packed["counts"][reason.value] for reason in RefusalReason}
         self._waiting = [
-            Refused(Reason(reason), port, unpack_row(row))
+            Refused(RefusalReason(reason), port, unpack_row(row))
             for reason, port, row in packed["waiting"]
         ]
