@@ -19,7 +19,7 @@ PYTHON_CHECK := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11)
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.12 python3.11 python3 python3.13 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo test explore lint format bench clean
+.PHONY: help venv install demo test explore lint format bench docs clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -91,6 +91,9 @@ bench: $(STAMP) ## run every benchmarks/bench_*.py, one after another
 	  [ -e "$$script" ] || { echo "No benchmarks/bench_*.py to run."; break; }; \
 	  echo "== $$script"; $(BIN)/python "$$script"; \
 	done
+
+docs: $(STAMP) ## build the documentation as a site, build/site/index.html; broken links fail
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 clean: ## remove the virtual environment, build results and caches
 	rm -rf "$(VENV)" build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse

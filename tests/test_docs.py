@@ -2,40 +2,55 @@
 
 In README.md and docs/*.md, a fenced block of kind
 
-- ``python`` is executed from the root of the project; without an import it is a fragment, and only
-  has to be Python;
+- ``python`` is executed from the root of the project, those of a page one after the other with the
+  same names;
 - ``yaml`` belongs to a query; a block without ``query:`` goes on with the one before, and is a
-  fragment where there is none: then it only has to be YAML;
-- ``console`` holds commands after ``$``; each line below one must appear in what it prints.
+  fragment where there is none: then it only has to be YAML. After ``<!-- vehicle -->`` it is a vehicle;
+- ``sh`` is run by a shell, those of a page one after the other, in a folder of its own that has the
+  examples; ``pip install`` is left out. After ``<!-- slow -->`` only with HEADWAY_SLOW;
+- ``console`` holds commands after ``$``; each line below one must appear in what it prints;
+- ``text`` is shown and not run: forms of commands, output, what needs a cluster.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headway.compiler.passes import compile_query
-from headway.files import parse_query
+from headway.files import parse_query, parse_vehicle
 from headway.model.vehicle import Node, Vehicle
 from headway.yaml_tree import parse_yaml
 from tests.cli.invoke import headway
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"(?:^<!-- (\w+) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SLOW = bool(os.environ.get("HEADWAY_SLOW"))
 
 
-def blocks(page: Path, kind: str) -> list[str]:
-    return [
-        text for found, text in FENCE.findall(page.read_text(encoding="utf-8")) if found == kind
-    ]
+def blocks(page: Path, kind: str, mark: str = "") -> list[str]:
+    """Those of a kind that bear the mark; slow ones are like others where slow tests run."""
+    taken = {mark, "slow"} if SLOW and not mark else {mark}
+    found = FENCE.findall(page.read_text(encoding="utf-8"))
+    return [text for marked, what, text in found if what == kind and marked in taken]
 
 
 def cases(kind: str) -> list[tuple[Path, str]]:
     return [(page, text) for page in PAGES for text in blocks(page, kind)]
+
+
+def pages_with(kind: str) -> list[Path]:
+    return [page for page in PAGES if blocks(page, kind)]
 
 
 def queries() -> list[tuple[Path, str]]:
@@ -57,12 +72,31 @@ def name(value: object) -> str:
     return value.name if isinstance(value, Path) else ""
 
 
-@pytest.mark.parametrize(("page", "text"), cases("python"), ids=name)
-def test_python_runs(page: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", pages_with("python"), ids=name)
+def test_python_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    program = compile(text, str(page), "exec", dont_inherit=True)
-    if re.search(r"^(import|from) ", text, re.MULTILINE):
-        exec(program, {"__name__": "docs"})
+    names: dict[str, Any] = {"__name__": "docs"}
+    for text in blocks(page, "python"):
+        exec(compile(text, str(page), "exec", dont_inherit=True), names)
+
+
+@pytest.mark.parametrize("page", pages_with("sh"), ids=name)
+def test_commands_of_a_shell_run(page: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    lines = "\n".join(blocks(page, "sh")).splitlines()
+    program = "\n".join(line for line in lines if not line.startswith("pip install"))
+    command = f'headway() {{ "{sys.executable}" -m headway "$@"; }}\nset -e\n{program}'
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{page.name}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize(
+    "text", [text for page in PAGES for text in blocks(page, "yaml", "vehicle")]
+)
+def test_vehicles_are_read(text: str) -> None:
+    assert parse_vehicle(text, "docs").vehicle.nodes
 
 
 @pytest.mark.parametrize(("page", "text"), queries(), ids=name)
@@ -85,6 +119,19 @@ def test_commands_print_what_is_shown(
             printed = outcome.out + outcome.err
         elif line.strip():
             assert line in printed, f"{page.name}: {line}"
+
+
+def test_pictures_of_concepts_are_what_their_program_draws() -> None:
+    spec = importlib.util.spec_from_file_location(
+        "draw_concepts", ROOT / "docs" / "site" / "draw_concepts.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    for picture, draw in program.PICTURES.items():
+        drawn = ROOT / "docs" / "img" / f"concept-{picture}.svg"
+        assert draw().svg() == drawn.read_text(encoding="utf-8"), f"run {program.__file__}"
 
 
 def test_the_readme_shows_the_example_file() -> None:
