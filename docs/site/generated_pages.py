@@ -10,7 +10,6 @@ import re
 from typing import Any
 
 from mkdocs.structure.files import File, Files
-
 from typer.testing import CliRunner
 
 from headway.cli import app

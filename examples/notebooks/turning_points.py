@@ -20,9 +20,7 @@ class TurningPoints(UserOperator):
         for _, v in inputs["signal"]:
             if v is None:
                 continue
-            if self._extreme is None:
-                self._extreme = v
-            elif (v > self._extreme) == self._rising:
+            if self._extreme is None or (v > self._extreme) == self._rising:
                 self._extreme = v
             elif abs(v - self._extreme) > self._least:
                 yield None, self._extreme, self._rising
