@@ -5,7 +5,8 @@ In README.md and docs/*.md, a fenced block of kind
 - ``python`` is executed from the root of the project, those of a page one after the other with the
   same names;
 - ``yaml`` belongs to a query; a block without ``query:`` goes on with the one before, and is a
-  fragment where there is none: then it only has to be YAML. After ``<!-- vehicle -->`` it is a vehicle;
+  fragment where there is none: then it only has to be YAML. After ``<!-- vehicle -->`` it is a
+  vehicle;
 - ``sh`` is run by a shell, those of a page one after the other, in a folder of its own that has the
   examples; ``pip install`` is left out. After ``<!-- slow -->`` only with HEADWAY_SLOW;
 - ``console`` holds commands after ``$``; each line below one must appear in what it prints;

@@ -1,4 +1,4 @@
-"""Notebooks run from the first cell to the last, each in a process of its own, as a reader would run them."""
+"""Notebooks run from the first cell to the last, each in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The pictures of docs/concepts.md: ``python docs/site/draw_concepts.py`` writes them again.
 
-Times of the picture of a bound are those that Headway gives for ``examples/starter``; the others are drawn
-to explain a word. A test draws all of them again and compares.
+Times of the picture of a bound are those that Headway gives for ``examples/starter``; the others
+are drawn to explain a word. A test draws all of them again and compares.
 """
 
 from __future__ import annotations
@@ -71,24 +71,24 @@ class Picture:
     def note(self, row: int, time: float, text: str, below: bool = False) -> None:
         y = self.y(row) + (30 if below else 0)
         self.parts.append(
-            f'<text class="small" x="{self.x(time)}" y="{y}" text-anchor="middle">{escape(text)}</text>'
+            f'<text class="small" x="{self.x(time)}" y="{y}" text-anchor="middle">'
+            f"{escape(text)}</text>"
         )
 
     def mark(self, time: float, text: str, rows: tuple[int, int] | None = None) -> None:
         first, last = rows or (0, len(self.lanes) - 1)
-        x = self.x(time)
+        x, top, bottom = self.x(time), self.y(first) - 16, self.y(last) + 22
+        self.parts.append(f'<line class="mark" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>')
         self.parts.append(
-            f'<line class="mark" x1="{x}" x2="{x}" y1="{self.y(first) - 16}" y2="{self.y(last) + 22}"/>'
-        )
-        self.parts.append(
-            f'<text class="small" x="{x}" y="{self.y(first) - 20}" text-anchor="middle">{escape(text)}</text>'
+            f'<text class="small" x="{x}" y="{top - 4}" text-anchor="middle">{escape(text)}</text>'
         )
 
     def svg(self) -> str:
         body = "\n".join(self.parts)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
-            f'role="img" aria-label="{escape(self.title)}">\n<style>{STYLE}</style>\n{body}\n</svg>\n'
+            f'role="img" aria-label="{escape(self.title)}">\n'
+            f"<style>{STYLE}</style>\n{body}\n</svg>\n"
         )
 
 
@@ -101,9 +101,7 @@ def train() -> Picture:
             if row == 0 or place == 0:
                 picture.box(row, gaps[place], gaps[place] + 0.5, "", "wait")
     picture.note(0, 5.2, "yellow: a decision of the scheduler", below=True)
-    picture.note(
-        1, 5.2, "one decision; between two operators a more urgent train may go first", True
-    )
+    picture.note(1, 5.2, "one decision; between operators a more urgent train may go first", True)
     return picture
 
 

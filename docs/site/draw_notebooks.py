@@ -1,6 +1,7 @@
-"""The charts of the notebooks as pictures of docs/notebooks.md: ``python docs/site/draw_notebooks.py``.
+"""The charts of the notebooks, for docs/notebooks.md: ``python docs/site/draw_notebooks.py``.
 
-Runs the code of each notebook named below as its reader would, and keeps what is called ``chart`` at its end.
+Runs the code of each notebook named below as its reader would, and keeps what is called ``chart``
+at its end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pages of the site that follow from the program: a hook of MkDocs (``mkdocs.yml``).
 
-``commands.md`` is what ``headway COMMAND --help`` prints. Links of the pages to files outside ``docs/`` go to the
-project's sources where a reader of the repository has them; on the site they are plain names.
+``commands.md`` is what ``headway COMMAND --help`` prints. Links of the pages to files outside
+``docs/`` lead somewhere for readers of the repository; on the site they are plain names.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def help_of(*words: str) -> str:
 def commands_page() -> str:
     parts = [
         "# Commands",
-        "What `headway COMMAND --help` prints. Exit codes: 0 all is well, 1 a deadline cannot be promised or was "
-        "missed, 2 bad input; `--json` prints the same for scripts.",
+        "What `headway COMMAND --help` prints. Exit codes: 0 all is well, 1 a deadline cannot be "
+        "promised or was missed, 2 bad input; `--json` prints the same for scripts.",
         f"```text\n{help_of()}\n```",
     ]
     parts += [f"## {one.name}\n\n```text\n{help_of(one.name)}\n```" for one in COMMANDS]

@@ -1,4 +1,4 @@
-"""The operator of write_an_operator.ipynb, in a module so that nodes and Spark's workers can import it."""
+"""The operator of write_an_operator.ipynb, in a module so that nodes and workers can import it."""
 
 from __future__ import annotations
 
