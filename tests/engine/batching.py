@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tests.compiler.build import one_node
-from tests.engine.counts import kernel_of
+from tests.engine.kernels import kernel_of
 from tests.engine.support import compiled, in_order
 
 from headway.engine.engine import Engine

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 from tests.compiler.build import one_node, query_of
-from tests.engine.counts import kernel_of
+from tests.engine.kernels import kernel_of
 from tests.engine.support import Slot, compiled, in_order, run, slots_of
 
 from headway.engine.jobs import Arrival

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from tests.compiler.build import one_node, source
 from tests.engine.bounds import random_plan
-from tests.engine.counts import OperatorCount, kernel_of, operator_counts
+from tests.engine.kernels import kernel_of
 from tests.engine.random_runs import (
     COLUMNS,
     STATELESS,
@@ -21,6 +21,7 @@ from tests.engine.reference import Reference
 from tests.engine.support import compiled, run
 
 from headway.engine.jobs import Arrival
+from headway.engine.operator_counts import OperatorCount, operator_counts
 from headway.engine.results import RunResult
 from headway.model.expression import Column, PythonCall, Sql
 from headway.model.graph import graph_of

@@ -16,7 +16,12 @@ from headway.errors import DataError, FileError
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
 from headway.sources.parquet_file import BATCH_ROWS, StreamWriter
-from headway.sources.recordings import RecordedArrival, read_recording, read_stream
+from headway.sources.recordings import (
+    RecordedArrival,
+    read_recording,
+    read_stream,
+    scan_recording,
+)
 
 CAR = schema(speed="double [m/s]", gear="int")
 ALL = schema(b="boolean", i="int", l="bigint", f="float", d="double", s="string", t="timestamp")
@@ -55,6 +60,37 @@ def test_csv(tmp_path: Path) -> None:
             RecordedArrival(2000000, "car", (1000002, float("nan"), -1), None),
         ]
     )
+
+
+def test_a_folder_of_files_is_taken_in_order_of_arrival(tmp_path: Path) -> None:
+    (tmp_path / "car").mkdir()
+    write(tmp_path / "car" / "b.csv", "timestamp,speed,gear\n2,2.0,2\n5,5.0,5\n")
+    write(tmp_path / "car" / "a.csv", "timestamp,speed,gear\n1,1.0,1\n5,5.5,6\n")
+    write(tmp_path / "car" / "_SUCCESS", "")
+    (tmp_path / "van.parquet").mkdir()  # as Spark writes it
+    table(
+        tmp_path / "van.parquet" / "part-0.parquet",
+        timestamp=[3],
+        speed=[3.0],
+        gear=pa.array([3], pa.int32()),
+    )
+    found = [(one.source, one.row) for one in read_recording(tmp_path, sources("car", "van"))]
+    assert found == [
+        ("car", (1, 1.0, 1)),
+        ("car", (2, 2.0, 2)),
+        ("van", (3, 3.0, 3)),
+        ("car", (5, 5.5, 6)),
+        ("car", (5, 5.0, 5)),
+    ]
+    assert scan_recording(tmp_path, sources("car", "van")).tuples == {"car": 4, "van": 1}
+
+
+def test_a_folder_of_several_kinds_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "car").mkdir()
+    write(tmp_path / "car" / "a.csv", "")
+    write(tmp_path / "car" / "b.jsonl", "")
+    with pytest.raises(FileError, match=r"files of several kinds for source 'car'; got a.csv, b"):
+        scan_recording(tmp_path, sources("car"))
 
 
 def test_jsonl(tmp_path: Path) -> None:

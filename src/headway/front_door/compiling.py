@@ -19,6 +19,7 @@ from headway.model.codec import plan_to_json
 from headway.model.plan import Plan, Promise
 from headway.model.query import Query
 from headway.model.taskset import percent
+from headway.model.user_operator import find_modules_beside
 from headway.model.vehicle import Vehicle
 from headway.report.plan.plan_page import plan_cell, plan_html
 from headway.report.plan.plan_picture import plan_svg
@@ -144,6 +145,7 @@ def compile(
 
 def _query(given: object) -> tuple[LoadedQuery | None, Query]:
     if isinstance(given, str | PathLike):
+        find_modules_beside(Path(given))
         given = load_query(Path(given))
     if isinstance(given, LoadedQuery):
         return given, given.query

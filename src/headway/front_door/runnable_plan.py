@@ -10,6 +10,7 @@ from pathlib import Path
 from headway.compiler.node_queries import on_one_node
 from headway.compiler.read_plan import read_plan
 from headway.model.plan import Plan
+from headway.model.user_operator import find_modules_beside
 from headway.yaml_tree import read_text
 
 
@@ -42,6 +43,7 @@ def runnable(plan: Plan, *, zero_cost: bool, option: str = "zero_cost=True") -> 
 
 def load_plan(path: Path) -> Plan:
     """The plan of a file; FileError names what it lacks of what the compiler guarantees of one."""
+    find_modules_beside(path)
     return read_plan(read_text(path), str(path))
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from headway.errors import QueryError
@@ -135,6 +137,14 @@ def goes_by_items(user: UserOperator) -> bool:
 
 
 # -------------------------------------------------------------------- finding the class
+
+
+def find_modules_beside(file: Path) -> None:
+    """Modules and headers that a query or a plan names are looked for beside it, too: after all
+    other places, so that nothing installed is hidden by a file of the same name."""
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
 
 
 def load_class(implementation: str) -> type[UserOperator]:

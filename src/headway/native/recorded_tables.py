@@ -32,7 +32,8 @@ PARQUET = ".parquet"
 
 def all_parquet(folder: Path, sources: Sequence[Source]) -> bool:
     """Whether the recording can be read so."""
-    return all(find_file(folder, source.name).suffix == PARQUET for source in sources)
+    found = (find_file(folder, source.name) for source in sources)
+    return all(path.suffix == PARQUET and path.is_file() for path in found)
 
 
 def scan_tables(folder: Path, sources: Sequence[Source]) -> Contents:

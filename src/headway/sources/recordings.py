@@ -3,7 +3,9 @@
 A source is ``NAME.parquet``, ``NAME.csv`` or ``NAME.jsonl``, or a file that says where it is in a
 file of another kind: ``NAME.can`` in a CAN log (:mod:`headway.sources.can_log`), ``NAME.yaml`` in
 an ASAM MDF 4 measurement or in an MCAP file (:mod:`headway.sources.mdf_file`,
-:mod:`headway.sources.mcap_file`).
+:mod:`headway.sources.mcap_file`). A folder ``NAME`` holds such files of one kind, whose tuples are
+taken in order of arrival, those of one instant in the order of the files' names; a folder
+``NAME.parquet`` is what Spark writes.
 
 Columns: ``timestamp`` (the sensing time), ``arrived_at`` (when it reached the vehicle; without that
 column a tuple arrives when it is sensed), ``vehicle`` (a string, for recordings of a fleet), and
@@ -71,7 +73,7 @@ def read_recording(
     listed = list(sources)
     return merged(
         listed,
-        [read_stream(find_file(folder, source.name), source.schema, vehicle) for source in listed],
+        [read_source(folder, source, vehicle) for source in listed],
     )
 
 
@@ -87,10 +89,12 @@ def merged(
 
 
 def find_file(folder: Path, name: str) -> Path:
-    """The file of a source in a recording."""
+    """The file of a source in a recording, or its folder of files."""
     if not folder.is_dir():
         raise FileError("there is no such folder", place=Place(str(folder)))
     found = [path for suffix in suffixes() if (path := folder / f"{name}{suffix}").exists()]
+    if not found and (folder / name).is_dir():
+        return folder / name
     if not found:
         there = sorted(path.name for path in folder.iterdir())
         raise FileError(
@@ -107,6 +111,36 @@ def find_file(folder: Path, name: str) -> Path:
             want="keep one of them",
         )
     return found[0]
+
+
+def source_files(folder: Path, name: str) -> list[Path]:
+    """The files of a source in a recording: one, or in order of name those in its folder."""
+    found = find_file(folder, name)
+    if not found.is_dir():
+        return [found]
+    there = sorted(path for path in found.iterdir() if not path.name.startswith(("_", ".")))
+    known = {path.suffix for path in there} & set(suffixes())
+    if len(known) != 1:
+        raise FileError(
+            f"files of several kinds for source {name!r}"
+            if known
+            else f"no file for source {name!r}",
+            place=Place(str(found)),
+            got=", ".join(path.name for path in there[:20]) or "an empty folder",
+            want=f"files of one kind of {', '.join(suffixes())}",
+        )
+    return [path for path in there if path.suffix in known]
+
+
+def read_source(folder: Path, source: Source, vehicle: str | None = None) -> Iterator[Record]:
+    """The tuples of a source in arrival order, each file of which is."""
+    files = source_files(folder, source.name)
+    streams = [read_stream(path, source.schema, vehicle) for path in files]
+    return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_arrived_at)
+
+
+def _arrived_at(record: Record) -> int:
+    return record.arrived_at
 
 
 def read_stream(path: Path, schema: Schema, vehicle: str | None = None) -> Iterator[Record]:
@@ -179,10 +213,10 @@ class Contents:
 
 def scan_recording(folder: Path, sources: Iterable[Source]) -> Contents:
     """Counts a recording's tuples; FileError or DataError when it cannot be run."""
-    files = {source.name: (find_file(folder, source.name), source) for source in sources}
-    got = f"only empty files: {', '.join(path.name for path, _ in files.values())}"
+    files = [(source, path) for source in sources for path in source_files(folder, source.name)]
+    got = f"only empty files: {', '.join(path.name for _, path in files[:20])}"
     return count_records(
-        ((name, path, read_file(path, source.schema)) for name, (path, source) in files.items()),
+        ((source.name, path, read_file(path, source.schema)) for source, path in files),
         FileError("there is nothing to run", place=Place(str(folder)), got=got),
     )
 
@@ -196,7 +230,7 @@ def count_records(
     begin = FARTHEST
     nameless: Problem | None = None
     for name, path, records in streams:
-        contents.tuples[name] = 0
+        contents.tuples.setdefault(name, 0)
         for record in records:
             begin = min(begin, record.arrived_at)
             _check_times(path, record)

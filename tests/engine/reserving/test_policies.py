@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.engine.counts import kernel_of, operator_counts
+from tests.engine.kernels import kernel_of
 from tests.engine.reserving.small import (
     CROSSING,
     MS,

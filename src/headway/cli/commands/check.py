@@ -16,6 +16,7 @@ from headway.compiler.python_code import refuse_python
 from headway.errors import InputError, Problem
 from headway.files.load_queries import load_query, placed
 from headway.model.graph import Graph
+from headway.model.user_operator import find_modules_beside
 from headway.report.plan.plan_tables import KEPT, Table, kind_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def check(
     Exit code: 0 the query holds together, 2 it does not.
     """
     try:
+        find_modules_beside(query)
         loaded = load_query(query)
         with placed(loaded):
             if no_python:

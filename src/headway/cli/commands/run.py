@@ -20,6 +20,12 @@ from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
 from headway.engine.clock import KeepingUp
 from headway.engine.engine import Engine, replay
 from headway.engine.jobs import Lost
+from headway.engine.operator_counts import (
+    OperatorCount,
+    added_counts,
+    operator_counts,
+    why_silent,
+)
 from headway.engine.output_sinks import OutputSink, sink_named
 from headway.engine.result_tables import RunWriter
 from headway.engine.results import Totals, VehicleRun, summary_data
@@ -28,6 +34,7 @@ from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError, Problem
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.front_door.vehicle_options import OptionWords, VehicleOptions
+from headway.model.graph import graph_of
 from headway.model.quantities import MICROSECOND, milliseconds
 from headway.model.query import Source
 from headway.report.perfetto import PerfettoTrace
@@ -262,8 +269,9 @@ def run_vehicle(
         run.make(prepared)  # what cannot be opened is found before anything is read
     contents = run.scan(recording, prepared.plan.query.sources)
     totals = Totals()
+    counts: list[OperatorCount] = []
     with RunFolder(output, force=force) as folder:
-        ended = _run_all(prepared, recording, contents, run, totals, folder, shown=not json)
+        ended = _run_all(prepared, recording, contents, run, totals, counts, folder, shown=not json)
         data = _summary(prepared, contents, run, totals)
         if ended is not None:
             data["interrupted"] = ended.data(contents, totals)
@@ -277,7 +285,7 @@ def run_vehicle(
     if json:
         terminal.write(text)
     else:
-        terminal.show(_explained(prepared, data, totals, output))
+        terminal.show(_explained(prepared, data, totals, counts, output))
     if ended is not None:
         raise typer.Exit(128 + ended.signal)
     if totals.hard_misses or totals.summary.refused:
@@ -290,6 +298,7 @@ def _run_all(
     contents: Contents,
     run: VehicleReplay,
     totals: Totals,
+    counts: list[OperatorCount],
     folder: RunFolder,
     *,
     shown: bool,
@@ -306,6 +315,7 @@ def _run_all(
         ):
             for one in run.runs(prepared, recording, contents, advance):
                 totals.add(one)
+                counts[:] = added_counts([counts, operator_counts(one.result)])
                 writer.add(one)
                 if perfetto is not None:
                     perfetto.add(one)
@@ -365,7 +375,11 @@ def _summary(
 
 
 def _explained(
-    prepared: RunnablePlan, data: dict[str, Any], totals: Totals, output: Path
+    prepared: RunnablePlan,
+    data: dict[str, Any],
+    totals: Totals,
+    counts: list[OperatorCount],
+    output: Path,
 ) -> Iterator[RenderableType]:
     name, on = prepared.plan.query.name, prepared.plan.vehicle.name
     yield terminal.heading(
@@ -374,7 +388,15 @@ def _explained(
     summary = totals.summary
     yield terminal.table(run_tables.outputs(summary.outputs))
     yield terminal.table(run_tables.counts(totals.by_vehicle, summary))
+    if counts:
+        yield terminal.table(run_tables.operators(counts))
     yield terminal.sentence(run_tables.verdict(summary))
+    query = prepared.plan.query
+    graph, streams = graph_of(query), {one.name: one.stream for one in query.outputs}
+    silent = [one.output for one in summary.outputs if not one.tuples] if counts else []
+    reasons = {name: why_silent(graph, counts, streams[name]) for name in silent}
+    for sentence in run_tables.silent_outputs(summary, reasons):
+        yield terminal.sentence(sentence)
     yield f"wrote {output}"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from headway.engine.operator_counts import OperatorCount
 from headway.engine.results import OutputSummary, RunSummary
 from headway.model.quantities import format_duration, milliseconds
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table, percent, sign
@@ -24,7 +25,7 @@ def outputs(found: Sequence[OutputSummary], title: str = "Outputs") -> Table:
             format_duration(one.deadline),
             f"{one.misses:,}",
             percent(one.miss_ratio) if one.tuples else NONE,
-            sign(not one.misses),
+            sign(not one.misses) if one.tuples else NONE,
         ]
         for one in found
     ]
@@ -57,6 +58,8 @@ def _deadlines(found: Sequence[OutputSummary], instead: str = "", where: str = "
         return instead
     if missed:
         return f"{KEPT} No hard deadline was missed; {missed:,} of soft outputs were."
+    if not any(one.tuples for one in found):
+        return "No output gave a tuple, so no deadline was put to the test."
     return f"{KEPT} No deadline was missed{where}."
 
 
@@ -89,6 +92,33 @@ def counts(runs: Runs, total: RunSummary) -> Table:
     headers = ["Vehicle", "Arrived", "Rejected", "Shed", "Late", "Failed"]
     headers += ["Decisions", "Preemptions", "Timeouts", "Weighted miss ratio"]
     return Table(title="Counts", headers=headers, rows=rows, numeric=tuple(range(1, 10)))
+
+
+def operators(found: Sequence[OperatorCount]) -> Table:
+    """What became of the tuples of each source and operator."""
+    rows = [
+        [
+            one.operator,
+            f"{one.consumed:,}",
+            f"{one.produced:,}",
+            *(
+                f"{count:,}" if count else NONE
+                for count in (one.filtered, one.late, one.failed, one.shed + one.rejected, one.kept)
+            ),
+        ]
+        for one in found
+    ]
+    headers = ["Operator", "In", "Out", "Filtered", "Late", "Failed", "Refused", "Still inside"]
+    return Table(title="Operators", headers=headers, rows=rows, numeric=tuple(range(1, 8)))
+
+
+def silent_outputs(summary: RunSummary, reasons: Mapping[str, str]) -> list[str]:
+    """A sentence for each output without a tuple; ``reasons`` where they are known."""
+    silent = [one.output for one in summary.outputs if not one.tuples]
+    return [
+        f"{output} gave no tuple{f': {reason}' if (reason := reasons.get(output)) else ''}."
+        for output in silent
+    ]
 
 
 def verdict(summary: RunSummary) -> str:
