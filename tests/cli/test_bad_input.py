@@ -39,21 +39,21 @@ EXPRESSIONS = [
         "filter: NOT own",
         "filter: NOT owned",
         "owned",
-        "operators.filter2.where: unknown column 'owned'; did you mean 'own'?",
+        "operators.filter2.filter: unknown column 'owned'; did you mean 'own'?",
     ),
     (
         "query.yaml",
         "filter: NOT own",
         "filter: x > sensor",
         "sensor",
-        "operators.filter2.where: '>' mixes float and string; make the types agree with CAST",
+        "operators.filter2.filter: '>' mixes float and string; make the types agree with CAST",
     ),
     (
         "query.yaml",
         "filter: NOT own",
         "filter: own AND max(x) > 1",
         "max",
-        "operators.filter2.where: the aggregate max is not allowed here; aggregates belong in the "
+        "operators.filter2.filter: the aggregate max is not allowed here; aggregates belong in the "
         "columns of an aggregate operator",
     ),
     (
@@ -61,7 +61,7 @@ EXPRESSIONS = [
         "filter: NOT own",
         "filter: x + y",
         "x + y",
-        "operators.filter2.where: the expression must be boolean; got float",
+        "operators.filter2.filter: the expression must be boolean; got float",
     ),
     (
         "query.yaml",

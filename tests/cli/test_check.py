@@ -40,7 +40,7 @@ def test_problems_as_json(tmp_path: Path) -> None:
         "file": str(query),
         "line": 6,
         "column": 18,
-        "at": "operators.fast.where",
+        "at": "operators.fast.filter",
         "what": "unknown column 'w'",
         "got": "",
         "want": "there are timestamp, v",
@@ -48,7 +48,7 @@ def test_problems_as_json(tmp_path: Path) -> None:
     assert len(outcome.problems) == 1
 
 
-@pytest.mark.parametrize("kind", ["query", "vehicle", "library"])
+@pytest.mark.parametrize("kind", ["query", "vehicle", "library", "graph", "network", "taskset"])
 def test_json_schemas(kind: str) -> None:
     outcome = headway("schema", kind)
     assert outcome.code == 0
@@ -59,3 +59,14 @@ def test_an_unknown_kind_of_file_is_bad_usage() -> None:
     outcome = headway("schema", "bus")
     assert (outcome.code, outcome.out) == (2, "")
     assert "'bus'" in outcome.err
+
+
+def test_errors_of_every_command_are_json_where_json_is_asked_for(tmp_path: Path) -> None:
+    query = tmp_path / "query.yaml"
+    query.write_text((EXAMPLES / "hello" / "query.yaml").read_text().replace("v > 30", "w > 30"))
+    vehicle = EXAMPLES / "hello" / "vehicle.yaml"
+    outcome = headway("compile", query, "--vehicle", vehicle, "--json")
+    assert outcome.code == 2
+    (problem,) = json.loads(outcome.out)["problems"]
+    assert (problem["line"], problem["at"]) == (6, "operators.fast.filter")
+    assert "unknown column 'w'" in outcome.err

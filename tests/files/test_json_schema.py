@@ -13,10 +13,16 @@ from headway.files import (
     library_json_schema,
     parse_query,
     query_json_schema,
+    taskset_json_schema,
     vehicle_json_schema,
 )
 
-SCHEMAS = [query_json_schema(), library_json_schema(), vehicle_json_schema()]
+SCHEMAS = [
+    query_json_schema(),
+    library_json_schema(),
+    vehicle_json_schema(),
+    taskset_json_schema(),
+]
 
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=lambda schema: str(schema["title"]))

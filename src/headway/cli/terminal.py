@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json as json_format
 import os
 import sys
 import traceback
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from headway.errors import HeadwayError, InputError
+from headway.errors import HeadwayError, InputError, Problem
 from headway.report.svg import plain
 from headway.spark.storage.file_stores import Publishing
 
@@ -120,17 +121,21 @@ def table(content: Table) -> RichTable:
 
 
 @contextmanager
-def guard() -> Iterator[None]:
+def guard(*, json: bool = False) -> Iterator[None]:
     """Every way in which a command can fail becomes a message and an exit code, the same for
-    all."""
+    all. With ``json`` what is wrong is also printed as JSON, for programs."""
     try:
         yield
     except InputError as error:
         for problem in error.problems:
             write_problem(str(problem))
+        if json:
+            write_json({"ok": False, "problems": [problem_data(one) for one in error.problems]})
         _leave(ExitCode.BAD_INPUT)
     except HeadwayError as error:
         write_problem(str(error))
+        if json:
+            write_json({"ok": False, "problems": [problem_data(Problem(str(error)))]})
         _leave(ExitCode.BAD_INPUT)
     except KeyboardInterrupt:
         _leave(ExitCode.INTERRUPTED)
@@ -150,10 +155,29 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
-        with guard():
+        with guard(json=options.get("json") is True):
             command(*arguments, **options)
 
     return run
+
+
+def problem_data(problem: Problem) -> dict[str, str | int | None]:
+    """What a message says, field by field."""
+    place = problem.place
+    return {
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+        "column": place.column if place else None,
+        "at": problem.at,
+        "what": problem.what,
+        "got": problem.got,
+        "want": problem.want,
+    }
+
+
+def write_json(value: Mapping[str, Any]) -> None:
+    """On standard output."""
+    write(json_format.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def _leave(code: ExitCode) -> NoReturn:

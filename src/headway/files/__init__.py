@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         library_json_schema,
         network_json_schema,
         query_json_schema,
+        taskset_json_schema,
         vehicle_json_schema,
     )
     from headway.files.load_queries import (
@@ -40,6 +41,7 @@ __all__ = [
     "placed",
     "query_json_schema",
     "query_to_yaml",
+    "taskset_json_schema",
     "vehicle_json_schema",
     "vehicle_to_yaml",
 ]

@@ -10,6 +10,7 @@ from pydantic_core import core_schema
 from headway.files.forms import Form
 from headway.files.graph_forms import GraphForm, NetworkForm
 from headway.files.query_form import LibraryForm, QueryForm
+from headway.files.taskset_file import TaskSetForm
 from headway.files.vehicle_form import VehicleForm
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -65,3 +66,8 @@ def graph_json_schema() -> dict[str, Any]:
 def network_json_schema() -> dict[str, Any]:
     """The form of a network file."""
     return _schema(NetworkForm, "Headway network")
+
+
+def taskset_json_schema() -> dict[str, Any]:
+    """The form of a task set file."""
+    return _schema(TaskSetForm, "Headway task set")

@@ -49,11 +49,15 @@ class SourceMap:
         return type(error)(self.attach_all(error.problems))
 
     def attach_all(self, problems: Iterable[Problem]) -> list[Problem]:
-        """The same problems, each with its place."""
+        """The same problems, each with its place, and named by the words of the file."""
         return [
             problem
             if problem.place is not None
-            else replace(problem, place=self.locate(problem.at, problem.offset))
+            else replace(
+                problem,
+                place=self.locate(problem.at, problem.offset),
+                at=_PlaceWalk(self, problem.at).words,
+            )
             for problem in problems
         ]
 
@@ -66,6 +70,7 @@ class _PlaceWalk:
         self.document = places.document
         self.node: Node = self.document.root
         self.key_index = self.node.start
+        self.keys: list[str] = []
         parts = [part for part in at.split(".") if part]
         if len(parts) >= 2:
             self.document = places.libraries.get((parts[0], parts[1]), self.document)
@@ -77,6 +82,8 @@ class _PlaceWalk:
                 break
             parts = rest
         self.done = not parts
+        self.words = ".".join([*self.keys, *parts])
+        """the path in the keys of the file; from where it leads nowhere, as it was given"""
 
     def _step(self, parts: list[str]) -> list[str] | None:
         """Descends by one key; the parts that are left, or None when there is no way."""
@@ -85,6 +92,7 @@ class _PlaceWalk:
             if parts[0].isdigit() and int(parts[0]) < len(node.items):
                 self.node = node.items[int(parts[0])]
                 self.key_index = self.node.start
+                self.keys.append(parts[0])
                 return parts[1:]
             return None
         if not isinstance(node, Mapping):
@@ -100,6 +108,7 @@ class _PlaceWalk:
             return False
         self.key_index = node.keys[key].start
         self.node = node.entries[key]
+        self.keys.append(key)
         return True
 
     def _translated(self, node: Mapping, parts: list[str]) -> list[str] | None:
@@ -125,6 +134,7 @@ class _PlaceWalk:
         if not inner.done:
             return None
         self.document, self.node, self.key_index = inner.document, inner.node, inner.key_index
+        self.keys.append(parts[0])
         return parts[1:]
 
 

@@ -84,8 +84,15 @@ STUDIES: ExtensionObjects[Study] = ExtensionObjects(
 
 
 def study_named(name: str) -> Study:
-    """The study; InputError for a name there is none of, or of one that cannot be used."""
+    """The study, by its name or that of a figure it shows; InputError for a name there is none of, or of one that cannot be used."""
     found = STUDIES.get(name)
     if found is None:
-        raise InputError(f"there is no study `{name}`", want=f"choose among {', '.join(STUDIES)}")
+        shown = [study for study in STUDIES.values() if study is not None and name in study.figures]
+        if len(shown) > 1:
+            names = ", ".join(study.name for study in shown)
+            raise InputError(f"several studies show {name}", want=f"choose among {names}")
+        if not shown:
+            want = f"choose among {', '.join(STUDIES)}, or name a figure such as 'figure 18'"
+            raise InputError(f"there is no study `{name}`", want=want)
+        (found,) = shown
     return found

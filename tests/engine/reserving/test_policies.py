@@ -17,6 +17,7 @@ from tests.engine.reserving.small import (
 )
 
 from headway.engine.engine import Engine
+from headway.engine.operator_counts import operator_counts
 from headway.engine.reservations import FULL_UP, Reservations
 from headway.engine.trace import EventKind
 from headway.errors import InputError

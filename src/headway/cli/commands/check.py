@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json as json_format
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli.terminal import NoPythonOption, sentence, show, table, write
+from headway.cli.terminal import NoPythonOption, sentence, show, table, write_json
 from headway.compiler.compilation import Compilation
 from headway.compiler.front_end import check_query
 from headway.compiler.python_code import refuse_python
-from headway.errors import InputError, Problem
 from headway.files.load_queries import load_query, placed
 from headway.model.graph import Graph
 from headway.model.user_operator import find_modules_beside
@@ -40,24 +38,18 @@ def check(
 
     Exit code: 0 the query holds together, 2 it does not.
     """
-    try:
-        find_modules_beside(query)
-        loaded = load_query(query)
-        with placed(loaded):
-            if no_python:
-                refuse_python(loaded.query)
-            compilation = check_query(loaded.query)
-    except InputError as error:
-        if json:
-            problems = [_plain(problem) for problem in error.problems]
-            _write_json({"ok": False, "problems": problems})
-        raise
+    find_modules_beside(query)
+    loaded = load_query(query)
+    with placed(loaded):
+        if no_python:
+            refuse_python(loaded.query)
+        compilation = check_query(loaded.query)
     if json:
         streams = {
             stream: {field.name: field.describe() for field in schema.columns}
             for stream, schema in compilation.schemas.items()
         }
-        _write_json({"ok": True, "query": compilation.query.name, "streams": streams})
+        write_json({"ok": True, "query": compilation.query.name, "streams": streams})
     else:
         show(_explained(compilation))
 
@@ -84,20 +76,3 @@ def _maker(stream: str, graph: Graph) -> str:
 
 def _count(number: int, word: str) -> str:
     return f"{number} {word}" + ("" if number == 1 else "s")
-
-
-def _plain(problem: Problem) -> dict[str, Any]:
-    place = problem.place
-    return {
-        "file": place.file if place else None,
-        "line": place.line if place else None,
-        "column": place.column if place else None,
-        "at": problem.at,
-        "what": problem.what,
-        "got": problem.got,
-        "want": problem.want,
-    }
-
-
-def _write_json(value: dict[str, Any]) -> None:
-    write(json_format.dumps(value, indent=1, ensure_ascii=False) + "\n")

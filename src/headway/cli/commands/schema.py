@@ -14,6 +14,7 @@ from headway.files import (
     library_json_schema,
     network_json_schema,
     query_json_schema,
+    taskset_json_schema,
     vehicle_json_schema,
 )
 
@@ -24,6 +25,7 @@ class FileKind(StrEnum):
     LIBRARY = "library"
     GRAPH = "graph"
     NETWORK = "network"
+    TASKSET = "taskset"
 
 
 _SCHEMAS = {
@@ -32,6 +34,7 @@ _SCHEMAS = {
     FileKind.LIBRARY: library_json_schema,
     FileKind.GRAPH: graph_json_schema,
     FileKind.NETWORK: network_json_schema,
+    FileKind.TASKSET: taskset_json_schema,
 }
 
 
