@@ -92,7 +92,7 @@ def study_named(name: str) -> Study:
             names = ", ".join(study.name for study in shown)
             raise InputError(f"several studies show {name}", want=f"choose among {names}")
         if not shown:
-            want = f"choose among {', '.join(STUDIES)}, or name a figure such as 'figure 18'"
+            want = f"choose among {', '.join(STUDIES)}, or name a figure: 'figure 18'"
             raise InputError(f"there is no study `{name}`", want=want)
         (found,) = shown
     return found
