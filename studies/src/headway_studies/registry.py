@@ -84,7 +84,8 @@ STUDIES: ExtensionObjects[Study] = ExtensionObjects(
 
 
 def study_named(name: str) -> Study:
-    """The study, by its name or that of a figure it shows; InputError for a name there is none of, or of one that cannot be used."""
+    """The study, by its name or that of a figure it shows; InputError for a name there is none of,
+    or of one that cannot be used."""
     found = STUDIES.get(name)
     if found is None:
         shown = [study for study in STUDIES.values() if study is not None and name in study.figures]
