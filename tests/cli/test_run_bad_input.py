@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -220,3 +221,30 @@ def test_an_output_folder_in_use(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     result = run(HELLO, recording, tmp_path / "file" / "out")
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--input", "/data"], "headway run: Missing option '--output'"),
+        (["--input", "/data", "--output", "/out", "--pace", "3"], "No such option: --pace"),
+        (["--input", "/data", "--output", "/out", "--files-per-batch", "0"], "--files-per-batch"),
+    ],
+)
+def test_options_for_a_cluster_are_checked_before_they_go_there(
+    options: list[str], told: str, tmp_path: Path
+) -> None:
+    query = EXAMPLES / "hello" / "query.yaml"
+    outcome = headway("spark-submit-args", query, "--out", tmp_path / "out", "--", *options)
+    assert outcome.code == 2
+    assert told in outcome.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_is_told_all_that_it_needs(tmp_path: Path) -> None:
+    query, out = EXAMPLES / "hello" / "query.yaml", tmp_path / "out"
+    options = ["--input", "/data", "--output", "/results"]
+    outcome = headway("spark-submit-args", query, "--out", out, "--json", "--", *options)
+    needs = json.loads(outcome.out)["needs"]
+    names = {re.split(r"[<>=!~]", one)[0] for one in needs}
+    assert {"pyarrow", "pandas", "protobuf", "pyspark"} <= names

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headway.report.tables.run_tables import spark_progress
@@ -23,13 +25,15 @@ def test_the_pace_is_that_of_the_last_seconds() -> None:
 def test_a_line_per_output() -> None:
     alarm = OutputProgress(
         output="alarm", hard=True, batches=3, rows_per_second=1234.5, batch_ms=None, lag_s=None,
-        tuples=0, judged=0, misses=0,
+        tuples=0, judged=0, misses=0, doing="Getting offsets",
     )  # fmt: skip
     mean = OutputProgress(
-        output="mean", hard=False, batches=1, rows_per_second=0.0, batch_ms=1480, lag_s=3e7,
-        tuples=5_000, judged=40, misses=2,
+        output="mean", hard=False, batches=1, rows_per_second=0.0, batch_ms=1480, lag_s=2.34,
+        tuples=5_000, judged=40, misses=2, doing="Processing new data",
     )  # fmt: skip
-    assert spark_progress([alarm, mean], 12.0).rows == [
-        ["alarm", "hard", "3", "1,234", "–", "–", "0", "–"],
-        ["mean", "soft", "1", "0", "1,480 ms", "347 days", "5,000", "2 of 40"],
+    old = replace(mean, output="old", lag_s=3e7, judged=0, misses=0)
+    assert spark_progress([alarm, mean, old], 12.0).rows == [
+        ["alarm", "hard", "3", "1,234", "–", "–", "0", "–", "Getting offsets"],
+        ["mean", "soft", "1", "0", "1,480 ms", "2.3 s", "5,000", "2 of 40", "Processing new data"],
+        ["old", "soft", "1", "0", "1,480 ms", "a replay", "5,000", "–", "Processing new data"],
     ]

@@ -191,3 +191,5 @@ class OutputProgress:
     judged: int
     """of them, tuples that could have been in time"""
     misses: int
+    doing: str
+    """what Spark says it is doing; before the first micro-batch all that there is to see"""

@@ -171,21 +171,24 @@ def spark_progress(found: Sequence[OutputProgress], elapsed: float) -> Table:
             f"{one.batches:,}",
             f"{one.rows_per_second:,.0f}",
             NONE if one.batch_ms is None else f"{one.batch_ms:,} ms",
-            NONE if one.lag_s is None else _lag(one.lag_s),
+            _lag(one),
             f"{one.tuples:,}",
             f"{one.misses:,} of {one.judged:,}" if one.judged else NONE,
+            one.doing,
         ]
         for one in found
     ]
     headers = ["Output", "Kind", "Batches", "Rows/s", "Batch time", "Lag", "Tuples", "Missed"]
+    headers.append("Spark is")
     title = f"live for {elapsed:,.0f} s; Ctrl-C stops"
     return Table(title=title, headers=headers, rows=rows, numeric=tuple(range(2, 8)))
 
 
-def _lag(seconds: float) -> str:
-    """A recording may be years old."""
-    days = seconds / 86_400
-    return f"{days:,.0f} days" if days >= 2 else f"{seconds:,.1f} s"
+def _lag(one: OutputProgress) -> str:
+    """How far behind the clock the newest tuple was sensed; a recording is not behind, but old."""
+    if one.lag_s is None:
+        return NONE
+    return f"{one.lag_s:,.1f} s" if one.judged else "a replay"
 
 
 def spark_side(run: SparkRun) -> Table:

