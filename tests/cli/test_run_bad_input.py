@@ -236,8 +236,8 @@ def test_options_for_a_cluster_are_checked_before_they_go_there(
 ) -> None:
     query = EXAMPLES / "hello" / "query.yaml"
     outcome = headway("spark-submit-args", query, "--out", tmp_path / "out", "--", *options)
-    assert outcome.code == 2
-    assert told in outcome.err
+    assert outcome.exit_code == 2
+    assert told in outcome.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -245,6 +245,6 @@ def test_a_cluster_is_told_all_that_it_needs(tmp_path: Path) -> None:
     query, out = EXAMPLES / "hello" / "query.yaml", tmp_path / "out"
     options = ["--input", "/data", "--output", "/results"]
     outcome = headway("spark-submit-args", query, "--out", out, "--json", "--", *options)
-    needs = json.loads(outcome.out)["needs"]
+    needs = json.loads(outcome.stdout)["needs"]
     names = {re.split(r"[<>=!~]", one)[0] for one in needs}
     assert {"pyarrow", "pandas", "protobuf", "pyspark"} <= names
