@@ -49,15 +49,23 @@ def operator_counts(result: RunResult) -> list[OperatorCount]:
     counts by train."""
     if not isinstance(result.kernel, Kernel):
         return []
-    core = result.kernel
-    passed = core.passed()
     dropped = Counter((one.where, one.kind) for _, one in result.side.dropped)
+    return counts_of_kernel(result.kernel, dropped)
+
+
+def counts_of_kernel(
+    core: Kernel, dropped: Mapping[tuple[str, str], int], *, running: bool = False
+) -> list[OperatorCount]:
+    """``dropped`` by place and kind. Of a kernel that is ``running`` in another thread what is
+    still inside is not looked at."""
+    dropped = Counter(dropped)
+    passed = core.passed()
     found = []
     for name, ingest in core.ingests.items():
         shed, rejected, failed = (
             dropped[name, kind] for kind in (DropKind.SHED, DropKind.REJECTED, DropKind.FAILED)
         )
-        kept = ingest.size()
+        kept = 0 if running else ingest.size()
         found.append(
             OperatorCount(
                 operator=name,
@@ -86,7 +94,7 @@ def operator_counts(result: RunResult) -> list[OperatorCount]:
                 late=late,
                 failed=failed,
                 shed=shed,
-                kept=_kept(core, name),
+                kept=0 if running else _kept(core, name),
             )
         )
     return found

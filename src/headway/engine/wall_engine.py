@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from headway.engine.clock import Behind, KeepingUp, MonotonicClock, PacedClock, WallClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Sink
+from headway.engine.operators.operator_base import Dropped
 from headway.engine.path_tasks import PathTasks
 from headway.engine.program import build_program
 from headway.engine.reservations import Reservations
@@ -39,6 +40,7 @@ from headway.model.user_operator import Row
 from headway.schedule.online import Policy, ReservationPolicy, engine_policy_named
 
 if TYPE_CHECKING:
+    from headway.engine.live_run import LiveRun
     from headway.engine.results import OutputTuple
 
 LOG = logging.getLogger("headway.applications")
@@ -202,6 +204,7 @@ class WallEngine:
     backlog: int = 1000
     most_waiting: int | None = None
     on_behind: Callable[[Behind], None] | None = None
+    watch: LiveRun | None = None
     keep_trace: bool = True
     keep_outputs: bool = True
 
@@ -245,7 +248,7 @@ class WallEngine:
             self._policy,
             pace=PacedClock(self.clock, epoch, self.clock.now(), self.speed),
             sinks={name: self._sink(record) for name, record in outputs.items()},
-            on_drop=side.take,
+            on_drop=side.take if self.watch is None else self._watched_drop(side),
             trace=trace,
             keeping_up=self.keeping_up,
             room=self._room,
@@ -255,6 +258,8 @@ class WallEngine:
             assert isinstance(self._policy, ReservationPolicy)
             Reservations(self._paths, run, self._policy, most_held_back=self._room.most)
         self._time = run
+        if self.watch is not None:
+            self.watch.begins(run)
         if self._interrupted:
             run.interrupt()
         self._started.set()
@@ -271,13 +276,27 @@ class WallEngine:
         if self._time is not None:
             self._time.interrupt()
 
+    def _watched_drop(self, side: SideOutput) -> Callable[[Dropped, int], None]:
+        watch = self.watch
+        assert watch is not None
+
+        def take(dropped: Dropped, now: int) -> None:
+            watch.dropped(dropped)
+            side.take(dropped, now)
+
+        return take
+
     def _sink(self, record: OutputRecord) -> Sink:
         name, deadline, publish = record.name, record.relative_deadline, self.applications.publish
+        watch = self.watch
 
         def take(row: Row, completed: int) -> None:
             if self.keep_outputs:
                 record.rows.append(row)
                 record.completed.append(completed)
+            if watch is not None:
+                latency = completed - row[0] * MICROSECOND
+                watch.output(name, latency, missed=latency > deadline)
             publish(name, OutputTuple(row, completed, row[0] * MICROSECOND + deadline))
 
         return take

@@ -192,6 +192,10 @@ class WallTime:
         """Nothing more comes from this source."""
         self.post(self.end, source)
 
+    def waiting_heads(self) -> list[str]:
+        """The first operator of each job that waits, seen from another thread."""
+        return [job.unit.operators[0] for job in list(self._ready)]
+
     # ---------------------------------------------------------------- time
 
     def at(self, time: int, kind: int, function: Callable[[Any], None], argument: Any) -> None:

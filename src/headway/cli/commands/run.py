@@ -20,6 +20,7 @@ from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
 from headway.engine.clock import KeepingUp
 from headway.engine.engine import Engine, replay
 from headway.engine.jobs import Lost
+from headway.engine.live_run import LiveRun
 from headway.engine.operator_counts import (
     OperatorCount,
     added_counts,
@@ -35,6 +36,7 @@ from headway.errors import InputError, Problem
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.front_door.vehicle_options import OptionWords, VehicleOptions
 from headway.model.graph import graph_of
+from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, milliseconds
 from headway.model.query import Source
 from headway.report.perfetto import PerfettoTrace
@@ -89,12 +91,17 @@ class VehicleReplay:
     """those made in wall-clock time"""
     caught: list[signal.Signals] = field(default_factory=list)
     """the signal that ended the run"""
+    live: list[LiveRun] = field(default_factory=list)
+    """who watches it, in wall-clock time"""
 
     def make(self, prepared: RunnablePlan) -> Engine | WallEngine | NativeEngine:
         """A fresh engine."""
         engine = self.options.engine(prepared)
         if isinstance(engine, WallEngine):
             self.engines.append(engine)
+            for live in self.live:
+                engine.watch = live
+                engine.keeping_up.on_behind = live.behind
             if self.caught:  # it came between two vehicles
                 engine.interrupt()
         return engine
@@ -155,6 +162,16 @@ class VehicleReplay:
             yield
         finally:
             restore()
+
+    @contextmanager
+    def watched(self, plan: Plan, folder: Path) -> Iterator[None]:
+        """In wall-clock time `headway watch` can be asked how the run stands."""
+        if self.options.virtual:
+            yield
+            return
+        with LiveRun(plan, folder) as live:
+            self.live.append(live)
+            yield
 
     def data(self, prepared: RunnablePlan) -> dict[str, Any]:
         """For the summary; whether a run in wall-clock time kept up is known after it."""
@@ -311,6 +328,7 @@ def _run_all(
     try:
         with (
             run.interruptible(),
+            run.watched(plan, folder.folder),
             terminal.progress(contents.count, shown=shown) as advance,
         ):
             for one in run.runs(prepared, recording, contents, advance):

@@ -1,0 +1,190 @@
+"""A run in wall-clock time, watched: its numbers, twice a second, in its output folder.
+
+The run's own thread only counts: a latency for each tuple of an output, one for each that left its
+way. All else a thread of its own reads off the kernel, whose counters may be a tuple apart from each
+other at that moment.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from headway.engine.clock import Behind
+from headway.engine.live_state import (
+    EVERY_S,
+    LIVE,
+    PLAN,
+    EventLog,
+    LiveMedium,
+    LiveNode,
+    LiveOperator,
+    LiveState,
+    RecentLatencies,
+    live_outputs,
+    waiting_by_operator,
+    write_live,
+)
+from headway.engine.operator_counts import OperatorCount, counts_of_kernel
+from headway.engine.operators.operator_base import Dropped
+from headway.engine.program import RunProgram, Unit
+from headway.engine.wall_time import WallTime
+from headway.model.codec import plan_to_json
+from headway.model.plan import Plan
+from headway.model.quantities import SECOND
+
+
+class LiveRun:
+    """Use it as a context: outside it the folder has no trace of it."""
+
+    def __init__(self, plan: Plan, folder: Path, *, every: float = EVERY_S) -> None:
+        self.plan, self.folder = plan, folder
+        self.events = EventLog()
+        self._every = every
+        self._latencies = {output.name: RecentLatencies() for output in plan.query.outputs}
+        self._dropped: Counter[tuple[str, str]] = Counter()
+        self._time: WallTime | None = None
+        self._began = time.monotonic_ns()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="live state", daemon=True)
+        self._loads = DeclaredLoads(plan)
+
+    # ---------------------------------------------------------------- the run's own thread
+
+    def begins(self, run: WallTime) -> None:
+        """A vehicle's engine starts."""
+        self._time = run
+        self.event("run", "an engine starts")
+
+    def output(self, name: str, latency: int, *, missed: bool) -> None:
+        self._latencies[name].note(latency, missed=missed)
+
+    def dropped(self, one: Dropped) -> None:
+        self._dropped[one.where, one.kind] += 1
+
+    def behind(self, behind: Behind) -> None:
+        self.event("run", str(behind))
+
+    def event(self, where: str, what: str) -> None:
+        self.events.add(time.monotonic_ns() - self._began, where, what)
+
+    # ---------------------------------------------------------------- its watcher
+
+    def state(self, *, running: bool = True) -> LiveState:
+        passed = time.monotonic_ns() - self._began
+        time_now = self._time
+        outputs = live_outputs(self.plan, self._latencies)
+        if time_now is None:
+            return LiveState(
+                query=self.plan.query.name, vehicle=self.plan.vehicle.name, engine="wall clock",
+                running=running, passed=passed, outputs=outputs, events=self.events.all(),
+            )  # fmt: skip
+        kernel = time_now.kernel
+        counts = counts_of_kernel(kernel, self._dropped, running=True)
+        waiting = waiting_by_operator(time_now.waiting_heads())
+        placement = dict(self.plan.placement)
+        nodes, media = self._loads.look(kernel.program, counts, passed)
+        by_node = Counter[str]()
+        for head, number in waiting.items():
+            by_node[placement[head]] += number
+        return LiveState(
+            query=self.plan.query.name,
+            vehicle=self.plan.vehicle.name,
+            engine="wall clock",
+            running=running,
+            passed=passed,
+            outputs=outputs,
+            operators=tuple(
+                LiveOperator(
+                    operator=one.operator,
+                    node=placement[one.operator],
+                    taken=one.consumed,
+                    given=one.produced,
+                    late=one.late,
+                    shed=one.shed + one.rejected,
+                    failed=one.failed,
+                    waiting=waiting.get(one.operator, 0),
+                )
+                for one in counts
+            ),
+            nodes=tuple(
+                LiveNode(node=name, state="running", load=load, waiting=by_node[name])
+                for name, load in nodes.items()
+            ),
+            media=tuple(LiveMedium(medium=name, load=load) for name, load in media.items()),
+            events=self.events.all(),
+            counts={
+                "decisions": kernel.decisions,
+                "preemptions": kernel.preemptions,
+                "timeouts": kernel.timeouts,
+                "refused": kernel.refused,
+                "late arrivals": time_now.keeping_up.late_arrivals,
+            },
+        )
+
+    def _follow(self) -> None:
+        while not self._over.wait(self._every):
+            write_live(self.folder, self.state())
+
+    def __enter__(self) -> LiveRun:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / PLAN).write_text(plan_to_json(self.plan), encoding="utf-8")
+        write_live(self.folder, self.state())
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        for name in (LIVE, PLAN):
+            (self.folder / name).unlink(missing_ok=True)
+
+
+class DeclaredLoads:
+    """How much of each node, bus and link the tuples since the last look need, at the costs and
+    sizes that are declared."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._crossings = plan.crossings
+        self._nodes = tuple(node.name for node in plan.vehicle.nodes)
+        self._before: dict[str, int] = {}
+        self._sent: dict[str, int] = {}
+        self._at = 0
+
+    def look(
+        self, program: RunProgram, counts: list[OperatorCount], passed: int
+    ) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """Of the nodes, and of what lies between them, by name."""
+        taken = {one.operator: one.consumed for one in counts}
+        given = {one.operator: one.produced for one in counts}
+        span = max(passed - self._at, SECOND // 1000)
+        nodes = dict.fromkeys(self._nodes, 0.0)
+        seen: set[str] = set()
+        for unit in program.units:
+            for name, cost in zip(unit.operators, _costs(unit), strict=True):
+                if name not in seen:
+                    seen.add(name)
+                    new = max(0, taken[name] - self._before.get(name, 0))
+                    nodes[unit.node] += new * cost / span
+        media: dict[str, float] = {}
+        for crossing in self._crossings:
+            new = max(0, given[crossing.stream] - self._sent.get(crossing.stream, 0))
+            for hop in crossing.hops:
+                media[hop.name] = media.get(hop.name, 0.0) + new * hop.delay / span
+        self._before, self._sent, self._at = taken, given, passed
+        return nodes, media
+
+
+def _costs(unit: Unit) -> tuple[int, ...]:
+    """Of a tuple; a head that works on items takes one."""
+    one_item = unit.base_cost + unit.item_cost
+    return (one_item or unit.costs[0], *unit.costs[1:])
