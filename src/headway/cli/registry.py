@@ -84,6 +84,11 @@ COMMANDS: tuple[Command, ...] = (
         "Start all nodes of a built car on this machine, watch them run, and stop them together.",
     ),
     _own(
+        "watch",
+        "Watch a run while it goes on: latencies against deadlines and bounds, misses, queues, "
+        "loads.",
+    ),
+    _own(
         "schedule",
         "Schedule a task graph on a network of unlike processors and links, before anything runs.",
     ),

@@ -336,6 +336,7 @@ def _stream(
     """The summary is there from the beginning, and new every few seconds. What can be refused of
     local folders is refused before Spark starts."""
     from headway.spark.streams.checkpoints import Checkpoint, refuse_run
+    from headway.spark.streams.live_stream import LiveStream
     from headway.spark.streams.run_lock import Lock, claimed
     from headway.spark.streams.run_metrics import MetricsLines
     from headway.spark.streams.stream_run import StreamRun, run_about
@@ -364,6 +365,8 @@ def _stream(
             held.callback(metrics.close)
         spark = held.enter_context(_session(options, plan, output))
         results = file_store(output, spark)
+        then = () if metrics is None else (metrics,)
+        live = LiveStream(plan, output.path, then) if output.is_local else None
         stream = StreamRun(
             spark,
             plan,
@@ -385,10 +388,12 @@ def _stream(
             upload_gap=options.upload_gap_ns,
             on_rows=show_rows,
             on_outcome=write_outcome,
-            on_metrics=metrics,
+            on_metrics=metrics if live is None else live,
         )
         shown = not options.json and options.format != CONSOLE
         remove_parts(output, results, SUMMARY)
+        if live is not None:
+            held.enter_context(live)
         with stream_progress(stream, shown=shown), prepared.placing():
             run = stream.run()
         text = write_outcome(run)

@@ -1,8 +1,8 @@
 """A run in wall-clock time, watched: its numbers, twice a second, in its output folder.
 
-The run's own thread only counts: a latency for each tuple of an output, one for each that left its
-way. All else a thread of its own reads off the kernel, whose counters may be a tuple apart from each
-other at that moment.
+The run's own thread only counts: a latency for each tuple of an output, one for each that left
+its way. All else a thread of its own reads off the kernel, whose counters may be a tuple apart from
+each other at that moment.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class NodeView:
     links: tuple[tuple[str, str], ...]
 
 
-class _NewLines:
+class NewLines:
     """The lines that were added to a file since the last look; the last one only when it is
     whole."""
 
@@ -73,8 +73,8 @@ class _NewLines:
 class _Watched:
     node: str
     native: bool
-    events: _NewLines
-    outputs: list[_NewLines]
+    events: NewLines
+    outputs: list[NewLines]
     tuples: int = 0
     missed: int = 0
     said: NodeState = NodeState.STARTING
@@ -115,8 +115,8 @@ class LiveNodes:
             _Watched(
                 node,
                 launcher.is_native(node),
-                _NewLines(folder / f"{node}.events.jsonl"),
-                [_NewLines(folder / f"{name}.jsonl") for name in launcher.outputs_of(node)],
+                NewLines(folder / f"{node}.events.jsonl"),
+                [NewLines(folder / f"{name}.jsonl") for name in launcher.outputs_of(node)],
             )
             for node in launcher.nodes
         ]
