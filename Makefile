@@ -66,6 +66,10 @@ demo: $(STAMP) ## compile the collision warning, drive through a city, and compa
 	$(BIN)/headway compare $(DEMO)/query.yaml --input build/demo/drive/recordings/trial0000
 	@echo
 	@echo "Open build/demo/drive/replay.html and build/demo/modern/plan.html in a browser."
+	@echo "A run live: start the first, then the second in another terminal, and open the address it prints:"
+	@echo "  $(BIN)/headway run $(DEMO)/query.yaml --engine vehicle --clock wall --vehicle $(DEMO)/vehicle_modern.yaml \\"
+	@echo "      --input build/demo/drive/recordings/trial0000 --output build/demo/live --force"
+	@echo "  $(BIN)/headway watch build/demo/live"
 
 test: $(STAMP) ## run the whole test suite, in two processes; the Spark tests share one of them
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

@@ -1,16 +1,16 @@
 """A run in wall-clock time, watched: its numbers, twice a second, in its output folder.
 
-The run's own thread only counts: a latency for each tuple of an output, one for each that left
-its way. All else a thread of its own reads off the kernel, whose counters may be a tuple apart from
-each other at that moment.
+The run's own thread only lays down when each tuple of an output was sensed and completed, and
+counts those that left their way. All else a thread of its own does, which reads counters off the
+kernel that may be a tuple apart from each other at that moment.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -35,7 +35,7 @@ from headway.engine.program import RunProgram, Unit
 from headway.engine.wall_time import WallTime
 from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
-from headway.model.quantities import SECOND
+from headway.model.quantities import MICROSECOND, SECOND
 
 
 class LiveRun:
@@ -46,6 +46,8 @@ class LiveRun:
         self.events = EventLog()
         self._every = every
         self._latencies = {output.name: RecentLatencies() for output in plan.query.outputs}
+        self._taps: dict[str, deque[tuple[int, int]]] = {name: deque() for name in self._latencies}
+        self._deadlines = {output.name: output.deadline or 0 for output in plan.query.outputs}
         self._dropped: Counter[tuple[str, str]] = Counter()
         self._time: WallTime | None = None
         self._began = time.monotonic_ns()
@@ -60,8 +62,9 @@ class LiveRun:
         self._time = run
         self.event("run", "an engine starts")
 
-    def output(self, name: str, latency: int, *, missed: bool) -> None:
-        self._latencies[name].note(latency, missed=missed)
+    def tap(self, output: str) -> Callable[[tuple[int, int]], None]:
+        """To be called with the sensing time (us) and the completion (ns) of each tuple."""
+        return self._taps[output].append
 
     def dropped(self, one: Dropped) -> None:
         self._dropped[one.where, one.kind] += 1
@@ -75,6 +78,7 @@ class LiveRun:
     # ---------------------------------------------------------------- its watcher
 
     def state(self, *, running: bool = True) -> LiveState:
+        self._drain()
         passed = time.monotonic_ns() - self._began
         time_now = self._time
         outputs = live_outputs(self.plan, self._latencies)
@@ -125,6 +129,14 @@ class LiveRun:
                 "late arrivals": time_now.keeping_up.late_arrivals,
             },
         )
+
+    def _drain(self) -> None:
+        for name, tap in self._taps.items():
+            note, deadline = self._latencies[name].note, self._deadlines[name]
+            while tap:
+                sensed, completed = tap.popleft()
+                latency = completed - sensed * MICROSECOND
+                note(latency, missed=latency > deadline)
 
     def _follow(self) -> None:
         while not self._over.wait(self._every):

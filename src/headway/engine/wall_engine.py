@@ -288,15 +288,14 @@ class WallEngine:
 
     def _sink(self, record: OutputRecord) -> Sink:
         name, deadline, publish = record.name, record.relative_deadline, self.applications.publish
-        watch = self.watch
+        tap = None if self.watch is None else self.watch.tap(name)
 
         def take(row: Row, completed: int) -> None:
             if self.keep_outputs:
                 record.rows.append(row)
                 record.completed.append(completed)
-            if watch is not None:
-                latency = completed - row[0] * MICROSECOND
-                watch.output(name, latency, missed=latency > deadline)
+            if tap is not None:
+                tap((row[0], completed))
             publish(name, OutputTuple(row, completed, row[0] * MICROSECOND + deadline))
 
         return take

@@ -44,7 +44,7 @@ class LiveStream:
     def __call__(self, metrics: BatchMetrics) -> None:
         for one in metrics.outputs:
             self._outputs[one.output] = self._output(one)
-        self._counts |= metrics.dropped | metrics.counts
+        self._counts |= {**metrics.dropped, **metrics.counts}
         new = sum(one.new_tuples for one in metrics.outputs)
         self._events.add(
             self._passed, metrics.part, f"micro-batch {metrics.batch}: {new:,} tuples out"
