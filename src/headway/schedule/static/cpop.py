@@ -21,15 +21,10 @@ class Cpop(Algorithm):
 
     def run(self, instance: Instance, alpha: AlphaChoice) -> StaticResult:
         costs = MeanCosts(instance)
-        both = zip(costs.upward(), costs.downward(), strict=True)
-        priority = [up + down for up, down in both]
-        path: set[int] = set()
+        upward, downward = costs.upward(), costs.downward()
+        priority = [up + down for up, down in zip(upward, downward, strict=True)]
         entries = [task for task, found in enumerate(instance.predecessors) if not found]
-        step: int | None = max(entries, key=lambda task: priority[task])
-        while step is not None:
-            path.add(step)
-            on_path = priority[step]
-            step = next((s for s in instance.successors[step] if priority[s] == on_path), None)
+        path = _critical_path(instance, costs, upward, max(entries, key=upward.__getitem__))
         processor = min(
             range(len(instance.processors)),
             key=lambda p: (
@@ -52,3 +47,26 @@ class Cpop(Algorithm):
         names = tuple(instance.tasks[task] for task in made.order)
         build = partial(record, instance, made.order, made.where, made.starts)
         return only(self.name, names, instance.time(made.makespan), build)
+
+
+def _critical_path(
+    instance: Instance, costs: MeanCosts, upward: list[int], entry: int
+) -> frozenset[int]:
+    """The longest path from an entry. An edge belongs to it only where the way behind it is all
+    that the sender's rank_u counts: one that passes over tasks of the path leads to a task of equal
+    priority, too. Of equally long ways that over the task which is first in topological order."""
+    message = {
+        (sender, task): edge
+        for task, into in enumerate(instance.predecessors)
+        for sender, edge in into
+    }
+    position = {task: number for number, task in enumerate(instance.topological)}
+    path = [entry]
+    while instance.successors[path[-1]]:
+        last = path[-1]
+        left = upward[last] - costs.comp[last]
+        longest = [
+            s for s in instance.successors[last] if upward[s] + costs.comm[message[last, s]] == left
+        ]
+        path.append(min(longest, key=position.__getitem__))
+    return frozenset(path)

@@ -1,13 +1,14 @@
 """List scheduling as HEFT and CPOP do it: mean costs, and tasks inserted into gaps.
 
 Gaps are used on processors only; messages are timed by the shared core, with contention or
-without."""
+without. A processor's gaps are found by bisection among its stretches without one."""
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right
 from enum import StrEnum
 from fractions import Fraction
+from math import lcm
 
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.timing import MessageTiming
@@ -24,38 +25,40 @@ class Mean(StrEnum):
 
 
 class MeanCosts:
-    """Mean computation times and communication times, and the ranks made of them."""
+    """Mean computation times and communication times, and the ranks made of them: whole numbers,
+    ``unit`` of them a tick."""
 
     def __init__(self, instance: Instance, mean: Mean = Mean.RATE) -> None:
         self.instance = instance
+        slowness, count = _slowness(instance, mean), len(instance.processors)
+        self.unit = lcm(*map(len, instance.allowed), count * slowness.denominator)
         self.comp = [
-            Fraction(sum(row[p] for p in allowed), len(allowed))
+            sum(row[p] for p in allowed) * self.unit // len(allowed)
             for row, allowed in zip(instance.comp, instance.allowed, strict=True)
         ]
-        self._slowness = _slowness(instance, mean)
+        factor = self.unit * slowness.numerator // (count * slowness.denominator)
+        self.comm = [
+            sum(instance.volume(edge, p) for p in range(count)) * factor
+            for edge in range(len(instance.graph.edges))
+        ]
+        """c̄ of every message"""
 
-    def comm(self, edge: int) -> Fraction:
-        """c̄ of a message, in ticks."""
-        count = len(self.instance.processors)
-        volume = Fraction(sum(self.instance.volume(edge, p) for p in range(count)), count)
-        return volume * self._slowness
-
-    def upward(self) -> list[Fraction]:
+    def upward(self) -> list[int]:
         """rank_u: the longest way from the task's start to an exit."""
         rank = list(self.comp)
-        longest = [Fraction(0)] * len(rank)
+        longest = [0] * len(rank)
         for task in reversed(self.instance.topological):
             rank[task] += longest[task]
             for sender, edge in self.instance.predecessors[task]:
-                longest[sender] = max(longest[sender], rank[task] + self.comm(edge))
+                longest[sender] = max(longest[sender], rank[task] + self.comm[edge])
         return rank
 
-    def downward(self) -> list[Fraction]:
+    def downward(self) -> list[int]:
         """rank_d: the longest way from an entry to the task's start."""
-        rank = [Fraction(0)] * len(self.comp)
+        rank = [0] * len(self.comp)
         for task in self.instance.topological:
             for sender, edge in self.instance.predecessors[task]:
-                way = rank[sender] + self.comp[sender] + self.comm(edge)
+                way = rank[sender] + self.comp[sender] + self.comm[edge]
                 rank[task] = max(rank[task], way)
         return rank
 
@@ -69,7 +72,8 @@ class Inserting:
         self.where = [0] * len(instance.tasks)
         self.starts = [0] * len(instance.tasks)
         self._finish = [0] * len(instance.tasks)
-        self._busy: list[list[tuple[int, int]]] = [[] for _ in instance.processors]
+        self._busy: list[tuple[list[int], list[int]]] = [([], []) for _ in instance.processors]
+        """of every processor where its stretches without a gap start, and where they end"""
         self._links = self.timing.idle
 
     def place(self, task: int, processors: tuple[int, ...]) -> None:
@@ -85,7 +89,7 @@ class Inserting:
         assert best is not None  # a task may run somewhere
         self._finish[task], self.where[task], self.starts[task] = best
         self._links = self.timing.after(messages, best[1], self._links)
-        insort(self._busy[best[1]], (best[2], best[0]))
+        self._occupy(best[1], best[2], best[0])
         self.order.append(task)
 
     @property
@@ -94,12 +98,24 @@ class Inserting:
 
     def _first_gap(self, processor: int, ready: int, comp: int) -> int:
         """The earliest start from ``ready`` on at which the processor is idle for long enough."""
-        start = ready
-        for busy_from, busy_until in self._busy[processor]:
-            if start + comp <= busy_from:
+        starts, ends = self._busy[processor]
+        for stretch in range(bisect_right(ends, ready), len(starts)):
+            if ready + comp <= starts[stretch]:
                 break
-            start = max(start, busy_until)
-        return start
+            ready = max(ready, ends[stretch])
+        return ready
+
+    def _occupy(self, processor: int, start: int, finish: int) -> None:
+        """Fills a gap, or a part of it; what then touches is one stretch."""
+        starts, ends = self._busy[processor]
+        behind = bisect_right(ends, start)
+        if behind < len(starts) and starts[behind] == finish:
+            starts[behind] = start
+        else:
+            starts.insert(behind, start)
+            ends.insert(behind, finish)
+        if behind and ends[behind - 1] == start:
+            del ends[behind - 1], starts[behind]
 
 
 def _slowness(instance: Instance, mean: Mean) -> Fraction:
