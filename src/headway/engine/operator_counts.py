@@ -49,7 +49,9 @@ def operator_counts(result: RunResult) -> list[OperatorCount]:
     counts by train."""
     if not isinstance(result.kernel, Kernel):
         return []
-    dropped = Counter((one.where, one.kind) for _, one in result.side.dropped)
+    dropped: Counter[tuple[str, str]] = Counter(
+        (one.where, one.kind) for _, one in result.side.dropped
+    )
     return counts_of_kernel(result.kernel, dropped)
 
 

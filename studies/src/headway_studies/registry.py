@@ -88,7 +88,7 @@ def study_named(name: str) -> Study:
     or of one that cannot be used."""
     found = STUDIES.get(name)
     if found is None:
-        shown = [study for study in STUDIES.values() if study is not None and name in study.figures]
+        shown = [study for study in STUDIES.values() if name in study.figures]
         if len(shown) > 1:
             names = ", ".join(study.name for study in shown)
             raise InputError(f"several studies show {name}", want=f"choose among {names}")
