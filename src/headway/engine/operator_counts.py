@@ -102,6 +102,16 @@ def counts_of_kernel(
     return found
 
 
+def dropped_at(counts: Iterable[OperatorCount]) -> dict[str, dict[str, int]]:
+    """Kind -> operator or source -> tuples that left their way there."""
+    found: dict[str, dict[str, int]] = {}
+    for one in counts:
+        for kind in DropKind:
+            if count := one.gone.get(kind.value, 0):
+                found.setdefault(kind.value, {})[one.operator] = count
+    return dict(sorted(found.items()))
+
+
 def _ran(kernel: Kernel) -> tuple[Counter[str], Counter[str]]:
     """Consumed by each operator, and produced inside trains; the fast way counts by train."""
     consumed, produced = Counter(kernel.consumed), Counter(kernel.produced)

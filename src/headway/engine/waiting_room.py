@@ -5,23 +5,27 @@ them would be late. The limit is a setting. Without it, it is twice what the dec
 bring to each unit within its relative deadline (what has waited longer is late), and at least
 ``FEWEST``; a source without a declared rate counts for ``FEWEST`` by itself.
 
-When there is one job too many, the least worth of those that have not begun are shed, down to
-seven eighths of the limit, so that the choice need not be made for every tuple. They go in this
-order:
+When there is one job too many, some of those that have not begun are dropped, down to seven eighths
+of the limit, so that the choice need not be made for every tuple. Which ones is declared
+(:class:`WhenFull`). By default the least worth, in this order:
 
 1. jobs that only soft outputs come of, before those that a hard one does;
 2. of these such whose deadline has passed, the most late first;
 3. then those of the least weight: that of an output, or the greatest of several;
 4. of equal ones that with the latest deadline, and of those the one that came last.
 
-Every tuple shed is listed as SHED with its reason; one that a hard output needed is also counted as
-refused, which is a miss.
+The oldest go first where only the newest state of the world is of use; where what has come in is to
+be finished, whatever its worth, the new job itself is refused.
+
+Every tuple dropped is listed as SHED with its reason, whatever the rule; one that a hard output
+needed is also counted as refused, which is a miss.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from headway.engine.jobs import ReadyJob
 from headway.model.graph import Graph, graph_of
@@ -30,6 +34,17 @@ from headway.model.quantities import MICROSECOND, milliseconds
 from headway.model.query import Criticality
 
 FEWEST = 1000
+
+
+class WhenFull(StrEnum):
+    """Which jobs are dropped when one too many waits."""
+
+    SHED = "shed"
+    """the least worth"""
+    OLDEST = "oldest"
+    """those that became ready first"""
+    REFUSE = "refuse"
+    """the new one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +61,18 @@ class WaitingRoom:
 
     most: int
     worths: Mapping[str, Worth]
+    when_full: WhenFull = WhenFull.SHED
+
+    def leaving(self, ready: Iterable[ReadyJob], new: ReadyJob, now: int) -> list[ReadyJob]:
+        """Who goes because there is no room for the new job, which is among the ready ones."""
+        if self.when_full is WhenFull.REFUSE:
+            return [new]
+        listed = list(ready)
+        count = len(listed) - (self.most - self.most // 8)
+        if self.when_full is WhenFull.SHED:
+            return self.least_worth(listed, now, count)
+        waiting = (job for job in listed if job.progress is None)
+        return sorted(waiting, key=lambda job: job.number)[:count]
 
     def least_worth(self, ready: Iterable[ReadyJob], now: int, count: int) -> list[ReadyJob]:
         """So many of those that have not begun (fewer if there are no more), the first to go
@@ -62,10 +89,17 @@ class WaitingRoom:
 
     def reason(self, job: ReadyJob, now: int) -> str:
         late = now - due_of(job)
-        why = f"{self.most:,} jobs wait"
+        why = f"{self.most:,} jobs wait" + _WHY[self.when_full]
         if late > 0:
             why += f", and its deadline passed {milliseconds(late)} ms ago"
         return why + " (a hard output needed it)" * self.hard(job)
+
+
+_WHY = {
+    WhenFull.SHED: "",
+    WhenFull.OLDEST: ", the oldest go",
+    WhenFull.REFUSE: ", no more are let in",
+}
 
 
 def due_of(job: ReadyJob) -> int:
@@ -73,13 +107,19 @@ def due_of(job: ReadyJob) -> int:
     return int(job.row[0]) * MICROSECOND + job.unit.task.relative_deadline
 
 
-def waiting_room(plan: Plan, tasks: Iterable[Task], most: int | None = None) -> WaitingRoom:
-    """The room of those tasks of the whole plan; ``most`` is the setting."""
+def waiting_room(
+    plan: Plan,
+    tasks: Iterable[Task],
+    most: int | None = None,
+    when_full: WhenFull = WhenFull.SHED,
+) -> WaitingRoom:
+    """The room of those tasks of the whole plan; ``most`` and ``when_full`` are the settings."""
     graph = graph_of(plan.query)
     tasks = list(tasks)
     if most is None:
         most = max(FEWEST, sum(_within_deadline(task, graph) for task in tasks))
-    return WaitingRoom(most=most, worths={task.name: _worth(task, graph) for task in tasks})
+    worths = {task.name: _worth(task, graph) for task in tasks}
+    return WaitingRoom(most=most, worths=worths, when_full=when_full)
 
 
 def _within_deadline(task: Task, graph: Graph) -> int:

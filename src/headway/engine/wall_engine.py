@@ -31,7 +31,7 @@ from headway.engine.reservations import Reservations
 from headway.engine.reserved_paths import ReservedPaths
 from headway.engine.results import OutputRecord, OutputTuple, RunResult, SideOutput, records_of
 from headway.engine.trace import Trace
-from headway.engine.waiting_room import waiting_room
+from headway.engine.waiting_room import WhenFull, waiting_room
 from headway.engine.wall_time import WallTime, apart
 from headway.errors import InputError, UnsupportedError
 from headway.model.plan import Plan
@@ -190,8 +190,8 @@ class WallEngine:
     ``live`` sources are fed with :meth:`feed` from any thread until they are closed. An arrival
     taken in later than ``tolerance``, or a queue longer than ``backlog``, is a warning in the log,
     an event in the trace, a count in :attr:`keeping_up` and a call of ``on_behind``. At most
-    ``most_waiting`` jobs wait; beyond that the least worth are shed
-    (:mod:`headway.engine.waiting_room`, also for the default).
+    ``most_waiting`` jobs wait; ``when_full`` says which are dropped beyond that
+    (:mod:`headway.engine.waiting_room`, also for the defaults).
     """
 
     plan: Plan
@@ -203,6 +203,7 @@ class WallEngine:
     tolerance: int = 10 * MILLISECOND
     backlog: int = 1000
     most_waiting: int | None = None
+    when_full: WhenFull = WhenFull.SHED
     on_behind: Callable[[Behind], None] | None = None
     watch: LiveRun | None = None
     keep_trace: bool = True
@@ -216,7 +217,7 @@ class WallEngine:
         self._policy = chosen
         self._program = build_program(self.plan, chosen, apart=apart(self.plan))
         tasks = [unit.task for unit in self._program.units]
-        self._room = waiting_room(self.plan, tasks, self.most_waiting)
+        self._room = waiting_room(self.plan, tasks, self.most_waiting, self.when_full)
         self._paths: ReservedPaths | None = None
         if isinstance(chosen, ReservationPolicy) and chosen.guarded:
             self._paths = PathTasks(self.plan, self._program).tables()

@@ -300,13 +300,13 @@ class WallTime:
         self.kernel.number = job.number
         heappush(self._ready, job)
         if len(self._ready) > self._most and not self._shedding:
-            self._make_room()
+            self._make_room(job)
 
-    def _make_room(self) -> None:
-        """Too many jobs wait: the least worth are shed (:mod:`headway.engine.waiting_room`)."""
+    def _make_room(self, new: ReadyJob) -> None:
+        """Too many jobs wait: who goes is a rule of :mod:`headway.engine.waiting_room`."""
         kernel, ready, room = self.kernel, self._ready, self.room
         now = self.pace.now()  # the kernel's may be when an overdue arrival was due
-        shed = room.least_worth(ready, now, len(ready) - (room.most - room.most // 8))
+        shed = room.leaving(ready, new, now)
         gone = {job.number for job in shed}
         ready[:] = [job for job in ready if job.number not in gone]
         heapify(ready)

@@ -62,6 +62,7 @@ def run(
     clock: Literal["virtual", "wall"] | WallClock = "virtual",
     speed: float | None = None,
     most_waiting: int | None = None,
+    when_full: Literal["shed", "oldest", "refuse"] | None = None,
     zero_cost: bool = False,
     cores: Literal["global", "partitioned"] = "global",
     batching: bool = False,
@@ -79,7 +80,8 @@ def run(
     The engine of the car runs it, under ``policy`` and with the operators' declared costs
     (``zero_cost=True``: none) in virtual time, or in real time with ``clock='wall'`` or a clock of
     your own; ``speed`` replays faster, and where it cannot keep up at most ``most_waiting`` jobs
-    wait before the least worth are shed. ``sinks`` are called with the tuples of an output as they
+    wait before the least worth are shed, or by ``when_full`` the oldest, or the new one is refused.
+    ``sinks`` are called with the tuples of an output as they
     come. ``engine='native'`` compiles the plan to C++ first and runs that in virtual time: the
     same tuples, side outputs and trace, much faster. Spark DataFrames, or ``engine='spark'``, run
     on Spark: in the DataFrames' session, in ``spark``, in the one that is active, or in a new local
@@ -94,6 +96,7 @@ def run(
         clock=clock,
         speed=speed,
         most_waiting=most_waiting,
+        when_full=when_full,
         partitioned=cores == "partitioned",
         batching=batching,
         zero_cost=zero_cost,

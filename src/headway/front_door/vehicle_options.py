@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from headway.engine.clock import MonotonicClock, WallClock
 from headway.engine.engine import Engine, OutputCallback
+from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
@@ -28,6 +29,7 @@ class OptionWords:
     virtual_again: str
     native: str
     most_waiting: str
+    when_full: str
 
 
 IN_PYTHON = OptionWords(
@@ -39,6 +41,7 @@ IN_PYTHON = OptionWords(
     virtual_again="leave out clock=",
     native="engine='native'",
     most_waiting="most_waiting",
+    when_full="when_full",
 )
 
 
@@ -56,6 +59,8 @@ class VehicleOptions:
     native: bool = False
     """compiled to C++, in this process"""
     most_waiting: int | None = None
+    when_full: str | None = None
+    """``shed`` (the default), ``oldest`` or ``refuse``"""
     words: OptionWords = IN_PYTHON
 
     def __post_init__(self) -> None:
@@ -70,6 +75,11 @@ class VehicleOptions:
             )
         if self.virtual and self.most_waiting is not None:
             raise InputError(f"{words.most_waiting} is for {words.wall}")
+        if self.virtual and self.when_full is not None:
+            raise InputError(f"{words.when_full} is for {words.wall}")
+        if self.when_full is not None and self.when_full not in tuple(WhenFull):
+            want = f"one of {', '.join(WhenFull)}"
+            raise InputError(f"{words.when_full} has no such rule", got=self.when_full, want=want)
         if self.most_waiting is not None and self.most_waiting < 1:
             raise InputError(f"{words.most_waiting} must be 1 or more", got=f"{self.most_waiting}")
         if self.speed is not None and not 0 < self.speed < 1e6:
@@ -127,5 +137,6 @@ class VehicleOptions:
             clock=MonotonicClock() if isinstance(self.clock, str) else self.clock,
             speed=self.speed or 1.0,
             most_waiting=self.most_waiting,
+            when_full=WhenFull(self.when_full or WhenFull.SHED),
             keep_trace=self.trace,
         )

@@ -201,13 +201,11 @@ def test_a_node_whose_files_strangers_use_up_goes_on(tmp_path: Path) -> None:
     write_build(plan, build_executables(plan), build)
     calm = ("--heartbeat", "100 ms", "--missed", "6000")
     timing = PeerTiming(heartbeat=100 * MILLISECOND, missed=6000, linger=600 * SECOND)
-    usual, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with Launcher(build=build, outputs=out, options=calm) as launcher, ExitStack() as stack:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))  # the processes inherit it
-        try:
-            launcher.start()
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (usual, hard))
+        launcher.start()
+        for node in launcher.nodes:  # theirs alone: who runs this test may have more files open
+            resource.prlimit(launcher.pid(node), resource.RLIMIT_NOFILE, (100, hard))
         for n in range(200):
             source = (f"127.0.0.{2 + n % 4}", 0)
             address = launcher.address("centre")

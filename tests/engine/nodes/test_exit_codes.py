@@ -86,13 +86,17 @@ def test_soft_outputs_may_miss(tmp_path: Path) -> None:
     assert report["outputs"]["o1"]["missed"] == 1
 
 
-@pytest.mark.parametrize(("kind", "code"), [(HARD, HARD_MISSED), (SOFT, 0)])
+@pytest.mark.parametrize(
+    ("kind", "code", "when_full"), [(HARD, HARD_MISSED, "shed"), (SOFT, 0, "refuse")]
+)
 def test_a_tuple_that_a_hard_output_needs_is_shed(
-    kind: Criticality, code: int, tmp_path: Path
+    kind: Criticality, code: int, when_full: str, tmp_path: Path
 ) -> None:
-    found, errors, report = run(plan_of((HOUR, kind)), tmp_path, "--most-waiting", "4", tuples=20)
+    options = ("--most-waiting", "4", "--when-full", when_full)
+    found, errors, report = run(plan_of((HOUR, kind)), tmp_path, *options, tuples=20)
     lost = report["dropped"]["shed"]
     assert 0 < lost < 20
+    assert report["dropped_at"] == {"shed": {"m": lost}}
     assert found == code
     assert report["refused_jobs"] == (lost if kind is HARD else 0)
     assert ("jobs of hard outputs were refused" in errors) == (kind is HARD)

@@ -13,9 +13,10 @@ from tests.engine.wall.test_wall import at, slow
 from tests.exploring import examples
 
 from headway.compiler import compile_query
+from headway.engine.operator_counts import dropped_at, operator_counts
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.results import RunResult
-from headway.engine.waiting_room import FEWEST, waiting_room
+from headway.engine.waiting_room import FEWEST, WhenFull, waiting_room
 from headway.engine.wall_engine import WallEngine
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Input
@@ -56,9 +57,15 @@ CROWDED = plan()
 
 
 def run(
-    given: list[tuple[int, str]], most: int, policy: str = "s-edf", of: Plan | None = None
+    given: list[tuple[int, str]],
+    most: int,
+    policy: str = "s-edf",
+    of: Plan | None = None,
+    when_full: WhenFull = WhenFull.SHED,
 ) -> RunResult:
-    engine = WallEngine(plan=of or CROWDED, clock=CLOCK, policy=policy, most_waiting=most)
+    engine = WallEngine(
+        plan=of or CROWDED, clock=CLOCK, policy=policy, most_waiting=most, when_full=when_full
+    )
     result = engine.run([at(when, name) for when, name in sorted(given)])
     assert engine.keeping_up.worst_backlog <= most
     return result
@@ -107,16 +114,39 @@ def test_hard_tuples_are_shed_only_when_no_soft_one_waits_and_then_count_as_refu
     assert told == {"8 jobs wait (a hard output needed it)"}
 
 
+def test_the_oldest_go_whatever_they_are_worth() -> None:
+    """Five wait where four may: two go, those that came first, though a hard output needs them."""
+    given = [(0, "b"), (1, "a"), (2, "a"), (3, "c"), (4, "c"), (5, "c")]
+    result = run(given, most=4, when_full=WhenFull.OLDEST)
+    assert shed(result) == [("for_a", 1)]
+    (dropped,) = [one for _, one in result.side.dropped]
+    assert dropped.reason == "4 jobs wait, the oldest go (a hard output needed it)"
+    assert result.summary().refused == 1
+
+
+def test_the_new_one_is_refused_whatever_it_is_worth() -> None:
+    given = [(0, "b"), (1, "c"), (2, "c"), (3, "c"), (4, "c"), (5, "a"), (6, "a")]
+    result = run(given, most=4, when_full=WhenFull.REFUSE)
+    assert shed(result) == [("for_a", 5), ("for_a", 6)]
+    reasons = {one.reason for _, one in result.side.dropped}
+    assert reasons == {"4 jobs wait, no more are let in (a hard output needed it)"}
+    assert result.summary().refused == 2
+    assert dropped_at(operator_counts(result)) == {"shed": {"for_a": 2}}
+
+
+@pytest.mark.parametrize("when_full", WhenFull)
 @pytest.mark.parametrize("policy", ["s-edf", "fifo+", "least-laxity", "rop-edf", "cbs", "er-edf"])
-@examples(25)
+@examples(12)
 @given(
     given=st.lists(st.tuples(st.integers(0, 80), st.sampled_from("abc")), max_size=60),
     most=st.integers(1, 12),
 )
 def test_every_tuple_comes_out_or_is_listed_and_never_too_many_wait(
-    policy: str, given: list[tuple[int, str]], most: int
+    policy: str, when_full: WhenFull, given: list[tuple[int, str]], most: int
 ) -> None:
-    engine = WallEngine(plan=CROWDED, clock=CLOCK, policy=policy, most_waiting=most)
+    engine = WallEngine(
+        plan=CROWDED, clock=CLOCK, policy=policy, most_waiting=most, when_full=when_full
+    )
     result = engine.run([at(when, name) for when, name in sorted(given)])
     assert engine.keeping_up.worst_backlog <= most
     outputs = sum(len(record) for record in result.outputs.values())

@@ -165,6 +165,11 @@ def _verdict(car: LaunchedCar, folder: Path) -> list[str]:
     tuples = sum(view.tuples for view in car.views)
     missed = sum(view.missed for view in car.views)
     lines = [f"{tuples:,} tuples of outputs, {missed:,} after their deadline; see {folder}"]
+    for node, ended in car.nodes.items():
+        dropped = (ended.report or {}).get("dropped_at", {})
+        for kind, at in dropped.items():
+            told = ", ".join(f"{count:,} at {where}" for where, count in at.items())
+            lines.append(f"Node {node}: tuples {kind}: {told}.")
     if car.broke:
         lines.append(f"{BROKEN} node {car.broke!r} broke, so all were stopped.")
     elif car.missed_hard:

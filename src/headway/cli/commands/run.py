@@ -24,6 +24,7 @@ from headway.engine.live_run import LiveRun
 from headway.engine.operator_counts import (
     OperatorCount,
     added_counts,
+    dropped_at,
     operator_counts,
     why_silent,
 )
@@ -31,6 +32,7 @@ from headway.engine.output_sinks import OutputSink, sink_named
 from headway.engine.result_tables import RunWriter
 from headway.engine.results import Totals, VehicleRun, summary_data
 from headway.engine.run_folder import RunFolder
+from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError, Problem
 from headway.front_door.runnable_plan import RunnablePlan
@@ -78,6 +80,7 @@ ON_THE_COMMAND_LINE = OptionWords(
     virtual_again="leave out --clock wall",
     native="--engine native",
     most_waiting="--most-waiting",
+    when_full="--when-full",
 )
 
 
@@ -187,6 +190,7 @@ class VehicleReplay:
         }
         if wall:
             data["speed"] = options.speed or 1.0
+            data["when_full"] = options.when_full or WhenFull.SHED.value
             data["late_arrivals"] = sum(watch.late_arrivals for watch in self.watches)
             data["worst_lag_ns"] = max((watch.worst_lag for watch in self.watches), default=0)
         return data
@@ -206,7 +210,7 @@ class VehicleReplay:
 # ---------------------------------------------------------------- options of one engine only
 
 VEHICLE_ONLY = frozenset(
-    {"clock", "zero_cost", "cores", "batching", "speed", "most_waiting", "trace"}
+    {"clock", "zero_cost", "cores", "batching", "speed", "most_waiting", "when_full", "trace"}
 )
 SPARK_ONLY = frozenset(
     {
@@ -290,6 +294,8 @@ def run_vehicle(
     with RunFolder(output, force=force) as folder:
         ended = _run_all(prepared, recording, contents, run, totals, counts, folder, shown=not json)
         data = _summary(prepared, contents, run, totals)
+        if not run.options.virtual:
+            data["dropped_at"] = dropped_at(counts)
         if ended is not None:
             data["interrupted"] = ended.data(contents, totals)
         text = folder.write_summary(data)
@@ -563,8 +569,15 @@ def run(
         typer.Option(
             metavar="N",
             min=1,
-            help="vehicle, --clock wall: jobs that may wait until the least worth are shed "
+            help="vehicle, --clock wall: jobs that may wait until some are dropped "
             "(default: from rates and deadlines)",
+        ),
+    ] = None,
+    when_full: Annotated[
+        WhenFull | None,
+        typer.Option(
+            help="vehicle, --clock wall: which are dropped then: the least worth (default), the "
+            "oldest, or the new one",
         ),
     ] = None,
     trace: Annotated[
@@ -599,6 +612,7 @@ def run(
             partitioned=cores is Cores.PARTITIONED,
             speed=speed,
             most_waiting=most_waiting,
+            when_full=None if when_full is None else when_full.value,
             batching=batching,
             zero_cost=zero_cost,
             trace=trace,

@@ -83,6 +83,10 @@ class Launcher:
         host, _, port = self._deployment["nodes"][node]["address"].rpartition(":")
         return host, int(port)
 
+    def pid(self, node: str) -> int:
+        """Of the node's process."""
+        return self._processes[node].pid
+
     def start(self) -> None:
         """Starts all nodes; returns when they run. HeadwayError when one does not get ready."""
         if self.inputs is not None:

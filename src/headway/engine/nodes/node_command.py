@@ -18,6 +18,7 @@ from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_records import FORMATS
 from headway.engine.nodes.node_slice import DEPLOYMENT, NodeSlice, slice_from_json
 from headway.engine.nodes.peers import PeerTiming
+from headway.engine.waiting_room import WhenFull
 from headway.errors import FileError, HeadwayError, NodeFailed, Problem
 from headway.model.quantities import DURATION_FORM, MILLISECOND, parse_duration
 
@@ -95,7 +96,11 @@ def _parser(part: NodeSlice) -> argparse.ArgumentParser:
     add("--tolerance", default="50 ms", help="lateness of input that is a warning (%(default)s)")
     add(
         "--most-waiting", type=int,
-        help=f"jobs that may wait until the least worth are shed ({part.room.most})",
+        help=f"jobs that may wait until some are dropped ({part.room.most})",
+    )  # fmt: skip
+    add(
+        "--when-full", choices=[rule.value for rule in WhenFull], default=WhenFull.SHED.value,
+        help="which are dropped: the least worth, the oldest, or the new one (%(default)s)",
     )  # fmt: skip
     add("--subscriber", help="HOST:PORT that the outputs are sent to")
     add("--epoch", type=int, help="engine time in ns at the start (the first arrival)")
@@ -127,6 +132,7 @@ def _settings(part: NodeSlice, given: argparse.Namespace, executable: Path) -> N
             give_up=_duration("--give-up", given.give_up),
         ),
         most_waiting=None if given.most_waiting is None else max(1, given.most_waiting),
+        when_full=WhenFull(given.when_full),
         subscriber=_address("--subscriber", given.subscriber) if given.subscriber else None,
         resume=given.resume,
     )

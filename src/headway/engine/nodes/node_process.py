@@ -4,6 +4,7 @@ its report."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from headway.engine.nodes.wire_format import Sent
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.program import assemble
 from headway.engine.trace import EventKind, Trace
+from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_time import ENDED, WallTime, apart
 from headway.errors import NodeFailed
 from headway.model.quantities import MICROSECOND, MILLISECOND
@@ -194,7 +196,8 @@ class NodeSettings:
     tolerance: int = 50 * MILLISECOND
     timing: PeerTiming = field(default_factory=PeerTiming)
     most_waiting: int | None = None
-    """jobs, before the least worth are shed; None: what the build says"""
+    """jobs, before some are dropped; None: what the build says"""
+    when_full: WhenFull = WhenFull.SHED
     subscriber: Address | None = None
     resume: bool = False
     """started again in the middle of a run: what has already arrived is gone"""
@@ -212,10 +215,11 @@ class NodeProcess:
         folder = settings.outputs
         path = None if folder is None else folder / f"{part.node}.events.jsonl"
         self.log = EventLog(part.node, path, append=settings.resume, machine=machine)
-        self._dropped: dict[str, int] = {}
+        self._dropped: dict[str, Counter[str]] = {}
+        """kind -> operator or source -> tuples"""
         self._policy = part.make_policy()
-        most = settings.most_waiting
-        self._room = part.room if most is None else replace(part.room, most=most)
+        most = part.room.most if settings.most_waiting is None else settings.most_waiting
+        self._room = replace(part.room, most=most, when_full=settings.when_full)
         sent = [stream for stream, _ in part.sends]
         plan = part.plan
         tasks = plan.scheduled(trains=self._policy.fuse)
@@ -306,7 +310,10 @@ class NodeProcess:
         report |= {
             "missed_while_down": self._skipped,
             "stopped": self.stopped,
-            "dropped": dict(sorted(self._dropped.items())),
+            "dropped": {kind: at.total() for kind, at in sorted(self._dropped.items())},
+            "dropped_at": {
+                kind: dict(sorted(at.items())) for kind, at in sorted(self._dropped.items())
+            },
         }
         self.log.close()
         if settings.outputs is not None:
@@ -438,8 +445,9 @@ class NodeProcess:
             self._peers.send(OUTPUT + output, Sent(row, completed, False))
 
     def _drop(self, dropped: Dropped, now: int) -> None:
-        count = self._dropped[dropped.kind] = self._dropped.get(dropped.kind, 0) + 1
-        if count <= NOTED:
+        at = self._dropped.setdefault(dropped.kind.value, Counter())
+        at[dropped.where] += 1
+        if at[dropped.where] <= NOTED:
             facts = {"where": dropped.where, "reason": dropped.reason}
             facts["row"] = repr(dropped.row)[:MOST_TEXT]
             self.log.note("dropped", kind=dropped.kind.value, engine_time=now, **facts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headway.engine.nodes.wire_format import WireStream, stream_of
 from headway.engine.program import StaticOrder
-from headway.engine.waiting_room import WaitingRoom, Worth
+from headway.engine.waiting_room import WaitingRoom, WhenFull, Worth
 from headway.errors import FileError, Problem
 from headway.model.codec import plan_from_json, plan_to_json
 from headway.model.plan import Plan
@@ -109,7 +109,7 @@ def slice_from_json(text: str, name: str = "slice.json") -> NodeSlice:
 
 def _room(data: dict[str, Any]) -> WaitingRoom:
     worths = {name: Worth(**worth) for name, worth in data["worths"].items()}
-    return WaitingRoom(most=data["most"], worths=worths)
+    return WaitingRoom(most=data["most"], worths=worths, when_full=WhenFull(data["when_full"]))
 
 
 def _reserved(data: dict[str, Any] | None) -> ReservedPaths | None:
