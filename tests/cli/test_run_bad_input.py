@@ -94,6 +94,8 @@ def test_unknown_names(tmp_path: Path) -> None:
     assert message == "--zero-cost is for virtual time; leave out --clock wall"
     message = refused(recording, tmp_path / "out", "--speed", "2")
     assert message == "--speed is for --clock wall; virtual time is as fast as it can be"
+    message = refused(recording, tmp_path / "out", "--when-full", "oldest")
+    assert message == "--when-full is for --clock wall"
 
 
 def test_an_operator_that_cannot_be_opened(tmp_path: Path) -> None:
