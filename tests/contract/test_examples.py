@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.contract.engines import spark_batch, spark_stream
-from tests.contract.examples import EXAMPLES, recording_of
+from tests.contract.examples import EXAMPLES, example_query, recording_of
 from tests.contract.recordings import differences, meaning
 
 from headway.compiler import compile_query
-from headway.files import load_query
-from headway.model.user_operator import find_modules_beside
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,8 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_in_batch(spark: SparkSession, folder: Path) -> None:
-    find_modules_beside(folder / "query.yaml")
-    query = load_query(folder / "query.yaml").query
+    query = example_query(folder)
     plan = compile_query(query)
     recording = recording_of(query, random.Random(3), steps=40)
     expected = meaning(plan, recording)
@@ -32,8 +29,7 @@ def test_an_example_in_batch(spark: SparkSession, folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_as_a_stream(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
-    find_modules_beside(folder / "query.yaml")
-    query = load_query(folder / "query.yaml").query
+    query = example_query(folder)
     plan = compile_query(query)
     recording = recording_of(query, random.Random(4), steps=15)
     got = spark_stream(spark, plan, recording, tmp_path, random.Random(1))
