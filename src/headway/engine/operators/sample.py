@@ -52,14 +52,15 @@ class Sampling:
         self.next = self.clock.first_from(now)
         return True
 
-    def read(self, now: int) -> Reading | None:
-        """What is read at this instant; None if all that was held is too old."""
-        oldest_read = now - self.clock.hold
+    def read(self) -> Reading | None:
+        """What is read at the next instant; None if all that was held is too old then. Where time
+        passes by itself the instant may be over a little, which makes nothing older."""
+        assert self.next is not None
+        oldest_read = self.clock.instant(self.next) - self.clock.hold
         self._held = {port: one for port, one in self._held.items() if one.came >= oldest_read}
         if not self._held:
             self.next = None
             return None
-        assert self.next is not None
         self.next += 1
         oldest, late = min((one.row[0], one.late) for one in self._held.values())
         rows = {port: [self._held[port].row] if port in self._held else [] for port in self._ports}
