@@ -98,6 +98,11 @@ COMMANDS: tuple[Command, ...] = (
         "Schedule a task graph on a network of unlike processors and links, before anything runs.",
     ),
     _own(
+        "attack",
+        "Attack a plan's promises: search for the latest tuple of every output, and show its "
+        "schedule.",
+    ),
+    _own(
         "loadtest",
         "Load testing: raise the soft load beyond the processor and count missed deadlines.",
     ),
