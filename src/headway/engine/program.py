@@ -447,9 +447,14 @@ def tasks_for(plan: Plan, policy: Policy) -> tuple[tuple[Task, ...], StaticOrder
 
 
 def build_program(
-    plan: Plan, policy: Policy, *, charged: bool = True, apart: Collection[str] = ()
+    plan: Plan,
+    policy: Policy,
+    *,
+    charged: bool = True,
+    apart: Collection[str] = (),
+    build: BuildOperator = build_stateful,
 ) -> RunProgram:
     """The units of all nodes. ``charged`` off gives every operator the cost nothing: the meaning
     of the query (design: a run on an infinitely fast machine)."""
     tasks, order = tasks_for(plan, policy)
-    return assemble(plan, policy, tasks, order, charged=charged, apart=apart)
+    return assemble(plan, policy, tasks, order, charged=charged, apart=apart, build=build)
