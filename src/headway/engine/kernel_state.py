@@ -32,6 +32,11 @@ def kernel_state(kernel: Kernel, timers: Iterable[TimedCall]) -> State:
             unit.head.name: {"oldest": list(unit.oldest), **unit.gathering.snapshot()}
             for unit in kernel.program.units
             if unit.gathering is not None and unit.oldest is not None
+        }
+        | {
+            unit.head.name: unit.sampling.snapshot()
+            for unit in kernel.program.units
+            if unit.sampling is not None and unit.sampling.size()
         },
         "events": [
             [time, kind, number, *_packed(kernel, function, argument)]
@@ -56,6 +61,8 @@ def restore_kernel(kernel: Kernel, state: State) -> list[TimedCall]:
             kept = state["gathering"].get(unit.head.name)
             unit.gathering.restore(kept or {"batch": {}})
             unit.oldest = (kept["oldest"][0], kept["oldest"][1]) if kept else None
+        if unit.sampling is not None:
+            unit.sampling.restore(state["gathering"].get(unit.head.name) or {})
     kernel.gather_timers = {}
     units = {unit.head.name: unit for unit in program.units}
     return [_unpacked(kernel, units, *packed) for packed in state["events"]]
@@ -69,6 +76,8 @@ def _packed(kernel: Kernel, function: Callable[[Any], None], argument: Any) -> t
         # One that nobody waits for is kept too: it moves the time when it is over.
         runs = kernel.gather_timers.get(unit.index) == number
         return "gather", unit.head.name, number, root, runs
+    if function == kernel.instant:
+        return "instant", argument.head.name
     unit, operator, token = argument
     return "expire", operator.name, token
 
@@ -86,6 +95,8 @@ def _unpacked(
     if what == "shed":
         return time, kind, number, kernel.release_shed, name
     unit = units[name]
+    if what == "instant":
+        return time, kind, number, kernel.instant, unit
     if what == "gather":
         timer, root, runs = more
         if runs:

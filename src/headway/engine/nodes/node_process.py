@@ -17,7 +17,7 @@ from headway.engine.jobs import Arrival
 from headway.engine.kernel import Outlet
 from headway.engine.nodes.links import Place, Positions
 from headway.engine.nodes.node_machine import THIS_MACHINE, Address, Machine
-from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs
+from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs, written_to
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
 from headway.engine.nodes.node_state import NodeState, Resumption, note_place
 from headway.engine.nodes.peers import Peers, PeerTiming
@@ -207,6 +207,7 @@ def exit_report(
         "duplicates": peers.incoming.duplicates,
         "gaps": peers.incoming.gaps,
         "overflowed": peers.overflowed,
+        "undelivered": peers.undelivered,
         "peers_lost": [*log.named("peer lost"), *log.named("peer given up")],
         "peers_back": log.named("peer back"),
         "notes_left_out": dict(sorted(log.left_out.items())),
@@ -297,6 +298,11 @@ class NodeProcess:
         else:
             state.begin_anew()
         return state
+
+    @property
+    def taken_up(self) -> bool:
+        """Whether it goes on where a process that was killed has been."""
+        return self._resumption.believed
 
     @property
     def kept_clock(self) -> tuple[int, int] | None:
@@ -415,7 +421,8 @@ class NodeProcess:
         self.log.close()
         if settings.outputs is not None:
             path = settings.outputs / f"{part.node}.report.json"
-            self.machine.write_text(path, json.dumps(report, indent=1) + "\n")
+            with written_to(path):
+                self.machine.write_text(path, json.dumps(report, indent=1) + "\n")
         if state is not None:
             state.close()
         return report
@@ -556,11 +563,14 @@ class NodeProcess:
 
     def _send_out(self, stream: str, what: Sent | int | None) -> None:
         """To the peers, unless they had it before the process was killed."""
-        assert self._peers is not None
         if self._state is not None:
             self._state.keeper.flush()
             if not self._state.is_new(stream, what):
                 return
+        self._give(stream, what)
+
+    def _give(self, stream: str, what: Sent | int | None) -> None:
+        assert self._peers is not None
         self._peers.send(stream, what)
 
     def _make_peers(self) -> Peers:

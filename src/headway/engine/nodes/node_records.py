@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from headway.engine.nodes.kept_files import whole_lines
 from headway.engine.nodes.node_machine import THIS_MACHINE, Machine, TextFile
+from headway.errors import FileError, Place, Problem
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Output
@@ -56,8 +57,10 @@ class EventLog:
         with self._lock:
             self.events.append(entry)
             if self._file is not None:
-                self._file.write(json.dumps(entry) + "\n")
-                self._file.flush()
+                # A full disk must not take the node along; what waits is written when it can be.
+                with suppress(OSError):
+                    self._file.write(json.dumps(entry) + "\n")
+                    self._file.flush()
 
     def note_some(self, event: str, *, peer: str = "", **facts: Any) -> None:
         """What others can cause: however much they send, the log stays short. ``peer`` is a name
@@ -76,7 +79,8 @@ class EventLog:
     def close(self) -> None:
         with self._lock:
             if self._file is not None:
-                self._file.close()
+                with suppress(OSError):
+                    self._file.close()
                 self._file = None
 
 
@@ -89,6 +93,21 @@ def read_events(path: Path) -> list[dict[str, Any]]:
 
 
 # -------------------------------------------------------------------- outputs
+
+
+@contextmanager
+def written_to(path: Path) -> Iterator[None]:
+    """FileError that names the file when it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            Problem(
+                f"cannot write here: {error.strerror or error}",
+                place=Place(str(path)),
+                want="make room on the disk, or name a folder that can be written to",
+            )
+        ) from None
 
 
 class OutputFile(Protocol):
@@ -108,10 +127,11 @@ class JsonLines:
     length: int | None = 0
 
     def __init__(self, path: Path, schema: Schema, append: bool, machine: Machine) -> None:
-        file = lines_file(path)
-        if append:
-            _, self.length = whole_lines(machine, file)
-        self._file = machine.open_text(file, append=append)
+        self._path = lines_file(path)
+        with written_to(self._path):
+            if append:
+                _, self.length = whole_lines(machine, self._path)
+            self._file = machine.open_text(self._path, append=append)
         self._names = [field.name for field in schema.columns]
 
     def write(self, row: Row, completed: int, deadline: int) -> None:
@@ -122,13 +142,15 @@ class JsonLines:
             "missed": completed > deadline,
         }
         text = json.dumps(line) + "\n"
-        self._file.write(text)
-        self._file.flush()
+        with written_to(self._path):
+            self._file.write(text)
+            self._file.flush()
         assert self.length is not None
         self.length += len(text)
 
     def close(self) -> None:
-        self._file.close()
+        with written_to(self._path):
+            self._file.close()
 
 
 def lines_file(path: Path) -> Path:
