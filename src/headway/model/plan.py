@@ -161,6 +161,11 @@ class Chain:
     reaction: ChainBound
 
     @property
+    def asked(self) -> bool:
+        """Whether the query asks something of it."""
+        return self.age.limit is not None or self.reaction.limit is not None
+
+    @property
     def kept(self) -> bool:
         return self.age.kept and self.reaction.kept
 

@@ -94,6 +94,8 @@ def summary(plan: Plan) -> str:
         return f"{BROKEN} The age or reaction time asked of {wrong}{late} cannot be promised."
     if kept == len(promises):
         every = "The deadline holds" if kept == 1 else f"All {count} hold"
+        if asked := sum(chain.asked for chain in plan.verdict.chains):
+            every += f", and what is asked of {asked} chain" + ("s" if asked != 1 else "")
         return f"{KEPT} {every} for every run within the declared {_rests_on(plan)}."
     some = "The deadline" if len(promises) == 1 else f"{len(promises) - kept} of {count}"
     return f"{BROKEN} {some} cannot be promised."
@@ -105,7 +107,8 @@ def _rests_on(plan: Plan) -> str:
     declared = {
         "rates": True,
         "delays": any(source.delay for source in plan.query.sources),
-        "gaps": any(operator.traits.emits_on_time for operator in operators),
+        "gaps": any(operator.traits.emits_on_time for operator in operators)
+        or any(output.reaction is not None for output in plan.query.outputs),
         "costs": True,
         "partners": any(operator.partner_limit is not None for operator in operators),
         "most_outputs": any(operator.most_outputs is not None for operator in operators),
