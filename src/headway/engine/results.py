@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from headway.engine.chain_watch import ChainMeasure, greatest_of
 from headway.engine.declared_limits import Beyond, added_up
 from headway.engine.jobs import Lost
 from headway.engine.kernel import Precision
@@ -162,6 +163,7 @@ class RunSummary:
     end: int
     exceeded: tuple[Beyond, ...] = ()
     """where ``beyond`` comes from"""
+    chains: tuple[ChainMeasure, ...] = ()
 
     @property
     def miss_ratio(self) -> float:
@@ -251,6 +253,8 @@ class RunResult:
     kernel: KernelCounts
     lost: Lost | None = None
     """of a run that was interrupted"""
+    chains: tuple[ChainMeasure, ...] = ()
+    """what was seen of the plan's chains"""
 
     def __post_init__(self) -> None:
         for name, precision in self.kernel.output_precision().items():
@@ -273,6 +277,7 @@ class RunResult:
             timeouts=kernel.timeouts,
             end=kernel.now,
             exceeded=exceeded,
+            chains=self.chains,
         )
 
 
@@ -314,6 +319,7 @@ class Totals:
             ),
             end=max((summary.end for summary in summaries), default=0),
             exceeded=added_up(one for summary in summaries for one in summary.exceeded),
+            chains=greatest_of(summary.chains for summary in summaries),
             **{name: sum(getattr(s, name) for s in summaries) for name in COUNTS},
         )
 
@@ -327,6 +333,16 @@ def summary_data(summary: RunSummary) -> dict[str, Any]:
     """A summary as JSON-able data; times in nanoseconds say so in their names."""
     data: dict[str, Any] = {name: getattr(summary, name) for name in COUNTS}
     data["exceeded"] = [asdict(one) for one in summary.exceeded]
+    if summary.chains:
+        data["chains"] = [
+            {
+                "output": one.output,
+                "streams": list(one.streams),
+                "age_ns": one.age,
+                "reaction_ns": one.reaction,
+            }
+            for one in summary.chains
+        ]
     data["end_ns"] = summary.end
     data["miss_ratio"] = summary.miss_ratio
     data["outputs"] = [output_data(output) for output in summary.outputs]

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from headway.engine.chain_watch import ChainWatch
 from headway.engine.clock import Behind, KeepingUp, MonotonicClock, PacedClock, WallClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Sink
@@ -260,6 +261,8 @@ class WallEngine:
             room=self._room,
             live=self.live,
         )
+        if chains := ChainWatch(self.plan):
+            run.kernel.chain_watch = chains
         if self._paths is not None:
             assert isinstance(self._policy, ReservationPolicy)
             Reservations(self._paths, run, self._policy, most_held_back=self._room.most)
@@ -273,7 +276,7 @@ class WallEngine:
             lost = run.run(rest)
         finally:
             self.applications.close()
-        return RunResult(outputs, side, trace, run.kernel, lost)
+        return RunResult(outputs, side, trace, run.kernel, lost, chains.measured())
 
     def interrupt(self) -> None:
         """Ends the run at the next border of an operator, from any thread or from the handler of a

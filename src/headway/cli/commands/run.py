@@ -391,6 +391,8 @@ def _explained(
     yield terminal.table(run_tables.counts(totals.by_vehicle, summary))
     if counts:
         yield terminal.table(run_tables.operators(counts))
+    if summary.chains:
+        yield terminal.table(run_tables.chains(summary, prepared.plan))
     yield terminal.sentence(run_tables.verdict(summary))
     query = prepared.plan.query
     graph, streams = graph_of(query), {one.name: one.stream for one in query.outputs}
