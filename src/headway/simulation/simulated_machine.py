@@ -244,3 +244,24 @@ class SimulatedMachine:
         file = SimulatedFile(self, path, append=False)
         file.write(text)
         file.close()
+
+    def replace_text(self, path: Path, text: str) -> None:
+        self.check()
+        if self.host.full:
+            raise full_disk(path)
+        self.host.files[path] = [text]
+        self.turns.note(self.host.name, f"{path.name} replaced")
+
+    def read_text(self, path: Path, start: int = 0) -> str | None:
+        self.check()
+        if path not in self.host.files:
+            return None
+        return self.host.text(path)[start:]
+
+    def cut_text(self, path: Path, length: int) -> None:
+        self.check()
+        self.host.files[path] = [self.host.text(path)[:length]]
+
+    def remove(self, path: Path) -> None:
+        self.check()
+        self.host.files.pop(path, None)

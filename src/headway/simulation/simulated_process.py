@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.engine.jobs import Arrival
+from headway.engine.nodes.links import Place
 from headway.engine.nodes.node_command import HARD_MISSED
-from headway.engine.nodes.node_process import NodeProcess, NodeSettings, OtherNodes
+from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_slice import NodeSlice
 from headway.engine.nodes.wire_format import Sent
 from headway.engine.operators.operator_base import Dropped
-from headway.engine.wall_time import WallTime
 from headway.errors import HeadwayError, NodeFailed
 from headway.model.quantities import MICROSECOND
 from headway.simulation.simulated_machine import SimulatedMachine
@@ -44,6 +44,11 @@ class Incarnation:
     arrived: int = 0
     process: ObservedProcess | None = None
 
+    @property
+    def taken_up(self) -> bool:
+        """Whether it goes on where the one before it was killed."""
+        return self.process is not None and self.process.taken_up
+
 
 class ObservedProcess(NodeProcess):
     """A node whose recording is at hand, and whose tuples are noted as they come and go."""
@@ -62,22 +67,14 @@ class ObservedProcess(NodeProcess):
     def _recording(self) -> Iterator[Arrival]:
         return iter(self._at_hand)
 
-    def _see_others(self, run: WallTime) -> OtherNodes:
-        others = super()._see_others(run)
-        assert self._peers is not None
-        send, note = self._peers.send, self._seen.sent
+    def _give(self, stream: str, what: Sent | int | None) -> None:
+        if isinstance(what, Sent):
+            self._seen.sent.append((stream, what.row[0]))
+        super()._give(stream, what)
 
-        def noted(stream: str, what: Sent | int | None) -> None:
-            if isinstance(what, Sent):
-                note.append((stream, what.row[0]))
-            send(stream, what)
-
-        others._send_out = noted
-        return others
-
-    def rows(self, stream: str, rows: list[Sent]) -> None:
+    def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
         self._seen.received += [(stream, sent.row[0]) for sent in rows]
-        super().rows(stream, rows)
+        super().rows(stream, rows, place)
 
     def _drop(self, dropped: Dropped, now: int) -> None:
         self._seen.drops.append(dropped)
@@ -91,7 +88,7 @@ class ObservedProcess(NodeProcess):
         self._seen.arrived = run.kernel.arrived
         times = [job.row[0] * MICROSECOND for job in run._ready]
         for _, arguments in run._inbox:
-            if len(arguments) == 2 and isinstance(arguments[1], list):
+            if len(arguments) == 3 and isinstance(arguments[1], list):
                 times += [sent.row[0] * MICROSECOND for sent in arguments[1]]
         outside, ingests = run._outside.marks, run.kernel.ingests
         marks = [outside.get(name, ingest.watermark) for name, ingest in ingests.items()]
