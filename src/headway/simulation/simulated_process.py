@@ -67,7 +67,7 @@ class ObservedProcess(NodeProcess):
         assert self._peers is not None
         send, note = self._peers.send, self._seen.sent
 
-        def noted(stream: str, what: Sent | int | None) -> None:
+        def noted(stream: str, what: Any) -> None:
             if isinstance(what, Sent):
                 note.append((stream, what.row[0]))
             send(stream, what)
@@ -75,9 +75,9 @@ class ObservedProcess(NodeProcess):
         others._send_out = noted
         return others
 
-    def rows(self, stream: str, rows: list[Sent]) -> None:
+    def rows(self, stream: str, rows: list[Sent], *more: Any) -> None:
         self._seen.received += [(stream, sent.row[0]) for sent in rows]
-        super().rows(stream, rows)
+        super().rows(stream, rows, *more)
 
     def _drop(self, dropped: Dropped, now: int) -> None:
         self._seen.drops.append(dropped)
@@ -91,8 +91,9 @@ class ObservedProcess(NodeProcess):
         self._seen.arrived = run.kernel.arrived
         times = [job.row[0] * MICROSECOND for job in run._ready]
         for _, arguments in run._inbox:
-            if len(arguments) == 2 and isinstance(arguments[1], list):
-                times += [sent.row[0] * MICROSECOND for sent in arguments[1]]
+            for one in arguments:
+                if isinstance(one, list):
+                    times += [sent.row[0] * MICROSECOND for sent in one if isinstance(sent, Sent)]
         outside, ingests = run._outside.marks, run.kernel.ingests
         marks = [outside.get(name, ingest.watermark) for name, ingest in ingests.items()]
         known = [mark * MICROSECOND for mark in marks if mark is not None]

@@ -201,6 +201,8 @@ class Outgoing:
         self._kept: deque[KeptFrame] = deque()
         self._most = most
         self._mark: dict[int, WireFrame] = {}
+        self._unsure: list[KeptFrame] = []
+        """no longer kept, but sent: they come, unless the connection breaks first"""
 
     def append(
         self, kind: FrameKind, stream: int, schema: int, payload: bytes, tuples: int = 0
@@ -216,6 +218,8 @@ class Outgoing:
             dropped = self._kept.popleft()
             if not self.up:
                 self.overflowed += dropped.tuples
+            elif dropped.tuples:
+                self._unsure.append(dropped._replace(data=b""))
         if self.up and self.connection is not None:
             self.connection.send_bytes(kept.data)
 
@@ -227,6 +231,8 @@ class Outgoing:
         again = self._incarnation not in ("", incarnation)
         self._incarnation = incarnation
         self.acknowledge(positions)
+        self.overflowed += sum(gone.tuples for gone in self._unsure)
+        self._unsure.clear()
         self.up, self.backoff = True, 0
         assert self.connection is not None
         for kept in self._kept:
@@ -238,11 +244,13 @@ class Outgoing:
     def acknowledge(self, positions: dict[int, int]) -> None:
         if any(positions.get(kept.stream, 0) >= kept.sequence for kept in self._kept):
             self._kept = deque(k for k in self._kept if positions.get(k.stream, 0) < k.sequence)
+        if self._unsure:
+            self._unsure = [k for k in self._unsure if positions.get(k.stream, 0) < k.sequence]
 
     @property
     def undelivered(self) -> int:
         """Tuples that have not been acknowledged."""
-        return sum(kept.tuples for kept in self._kept)
+        return sum(kept.tuples for kept in (*self._kept, *self._unsure))
 
     @property
     def done(self) -> bool:
