@@ -21,7 +21,7 @@ def test_what_was_found_stands_beside_the_bound() -> None:
     assert "✓ No bound was exceeded in 5 runs." in outcome.out
     (row,) = [line.split() for line in outcome.out.splitlines() if "100 %" in line]
     assert row[:5] == ["alarm", "1.070", "1.070", "100", "%"]
-    assert "T1 kmh" in outcome.out
+    assert "kmh" in outcome.out
 
 
 def test_as_json() -> None:
@@ -29,7 +29,7 @@ def test_as_json() -> None:
     assert (found["tries"], found["seed"], found["exceeded"]) == (3, 7, [])
     (output,) = found["outputs"]
     assert output["latest_ns"] == output["bound_ns"] == 1_070_000
-    assert output["worst_case"]["schedule"][-1]["what"] == "T1 kmh"
+    assert output["worst_case"]["schedule"][-1]["what"].endswith("kmh")
     assert output["worst_case"]["arrivals"]
 
 

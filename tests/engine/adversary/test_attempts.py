@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from tests.engine.bounds import random_plan
-from tests.engine.random_runs import Shape
+from tests.engine.random_runs import Shape, random_query
 
 from headway.engine.adversary.attempts import (
     EVERY,
@@ -43,11 +42,8 @@ def any_attempt(draw: Random, query: Query) -> Attempt:
 def test_every_attempt_is_within_what_is_declared() -> None:
     looked_at = 0
     for seed in range(30):
-        made = random_plan(seed, Shape(), patterns=())
-        if made is None:
-            continue
-        query = made[0].query
         draw = Random(seed)
+        query = random_query(draw, Shape())
         for _ in range(3):
             attempt = any_attempt(draw, query)
             found = arrivals_of(attempt, query, min(horizon_of(query), 60 * MS))
