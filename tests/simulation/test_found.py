@@ -21,12 +21,13 @@ SEEDS = 40
 FULL_DISK = "faults: full\nfull_disk: {chance: 1.0, longest: 300 ms}\n"
 
 
-def rules(made: Campaign) -> set[str]:
-    """The properties that the first seed that breaks any breaks."""
-    for result in made.runs(range(SEEDS)):
-        if result.failed:
-            return {violation.rule for violation in result.judgement.violations}
-    return set()
+def finds(made: Campaign, *wanted: str) -> bool:
+    """Whether a seed breaks one of these properties."""
+    return any(
+        violation.rule in wanted
+        for result in made.runs(range(SEEDS))
+        for violation in result.judgement.violations
+    )
 
 
 def test_a_frame_lost_on_reconnect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +38,7 @@ def test_a_frame_lost_on_reconnect_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
     real = Outgoing.welcomed
     monkeypatch.setattr(Outgoing, "welcomed", welcomed)
-    assert "every missing tuple has a reason" in rules(campaign())
+    assert finds(campaign(), "every missing tuple has a reason")
 
 
 def test_a_tuple_taken_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,18 +47,18 @@ def test_a_tuple_taken_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     real = OtherNodes.take_rows
     monkeypatch.setattr(OtherNodes, "take_rows", take_rows)
-    assert "no tuple twice" in rules(campaign("faults: none"))
+    assert finds(campaign("faults: none"), "no tuple twice")
 
 
 def test_a_node_that_waits_for_ever_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OtherNodes, "give_up", lambda others, peer: False)
     spec = "faults: f\npower_cut: {chance: 1.0, returns: 0.0}\n"
-    assert "the run comes to an end" in rules(campaign(spec))
+    assert finds(campaign(spec), "the run comes to an end")
 
 
 def test_a_silent_peer_that_nobody_misses_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Liveness, "check", lambda liveness, now, stalled: None)
-    assert "a peer that is gone is noticed" in rules(campaign(CALM))
+    assert finds(campaign(CALM), "a peer that is gone is noticed")
 
 
 def test_an_early_alarm_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,22 +66,23 @@ def test_an_early_alarm_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         """Says nothing to anybody."""
 
     monkeypatch.setattr(Peers, "_look_after", look_after)
-    assert "nobody is lost without a cause" in rules(campaign("faults: none"))
+    assert finds(campaign("faults: none"), "nobody is lost without a cause")
 
 
 def test_windows_that_wait_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OtherNodes, "take_loss", lambda others, peer: None)
     spec = "faults: f\nwithin: 0.3\nisolation: {chance: 1.0, shortest: 700 ms, longest: 900 ms}\n"
-    assert "windows do not wait for who is away" in rules(campaign(spec))
+    assert finds(campaign(spec), "windows do not wait for who is away")
 
 
 def test_a_car_that_does_not_heal_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OtherNodes, "take_return", lambda others, peer: None)
     spec = "faults: f\nwithin: 0.1\nisolation: {chance: 1.0, shortest: 200 ms, longest: 210 ms}\n"
-    assert rules(campaign(spec, tuples=80)) & {
+    assert finds(
+        campaign(spec, tuples=80),
         "a healed car gives what it should",
         "windows do not wait for who is away",
-    }
+    )
 
 
 def test_a_drop_that_is_not_named_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +91,7 @@ def test_a_drop_that_is_not_named_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(Kernel, "lose", lose)
     made = campaign(OVERLOAD, every=10_000, tuples=100, most_waiting=6)
-    assert "every missing tuple has a reason" in rules(made)
+    assert finds(made, "every missing tuple has a reason")
 
 
 # -------------------------------------------------------------------- what it found
