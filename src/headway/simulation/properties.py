@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from headway.model.quantities import MICROSECOND, milliseconds
 from headway.simulation.degrading import degrading
@@ -154,27 +155,24 @@ def _reports(run: CarRun) -> Iterator[Violation]:
         report = one.report
         if report is None:
             continue
-        dropped = Counter(drop.kind.value for drop in one.drops)
-        if report["dropped"] != dict(dropped):
-            what = f"report {report['dropped']}, seen {dict(dropped)}"
-            yield Violation(rule, f"{one.node}: dropped", what)
-        for key, seen in (("sent", len(one.sent)), ("received", len(one.received))):
-            if report[key] != seen:
-                yield Violation(rule, f"{one.node}: {key}", f"report {report[key]}, seen {seen}")
-        alone = sum(other.node == one.node for other in run.processes) == 1
-        if alone:
-            yield from _alone(run, one.node, report)
-        came = report["arrived"] + report["missed_while_down"]
-        if one is last_of(run, one.node) and came != run.recorded[one.node]:
-            what = f"{came} arrived or missed, {run.recorded[one.node]} recorded"
-            yield Violation(rule, f"{one.node}: its sources", what)
+        if not one.taken_up:  # the others tell of all processes of their node, which saw parts
+            dropped = Counter(drop.kind.value for drop in one.drops)
+            if report["dropped"] != dict(dropped):
+                what = f"report {report['dropped']}, seen {dict(dropped)}"
+                yield Violation(rule, f"{one.node}: dropped", what)
+            for key, seen in (("sent", len(one.sent)), ("received", len(one.received))):
+                if report[key] != seen:
+                    what = f"report {report[key]}, seen {seen}"
+                    yield Violation(rule, f"{one.node}: {key}", what)
+        lives = [other for other in run.processes if other.node == one.node]
+        if all(other.taken_up for other in lives[1:]):
+            yield from _whole(run, one.node, report)
 
 
-def _alone(run: CarRun, node: str, report: Mapping[str, object]) -> Iterator[Violation]:
-    """Of a node that was never started again."""
+def _whole(run: CarRun, node: str, report: Mapping[str, Any]) -> Iterator[Violation]:
+    """Of a node that never forgot what it had been."""
     rule = "counts add up"
     outputs = report["outputs"]
-    assert isinstance(outputs, dict)
     for name, counts in outputs.items():
         written = len(run.lines[name])
         if counts["tuples"] != written:
@@ -184,6 +182,10 @@ def _alone(run: CarRun, node: str, report: Mapping[str, object]) -> Iterator[Vio
         if counts["missed"] != missed:
             what = f"report {counts['missed']}, in the file {missed}"
             yield Violation(rule, f"{node}: missed of {name}", what)
+    if report["arrived"] + report["missed_while_down"] != run.recorded[node]:
+        missed = f"{report['missed_while_down']} missed while down"
+        what = f"report {report['arrived']} and {missed}, recorded {run.recorded[node]}"
+        yield Violation(rule, f"{node}: arrived", what)
 
 
 # -------------------------------------------------------------------- promises
