@@ -12,6 +12,7 @@ from headway.compiler.latency.advice import advise
 from headway.compiler.latency.verdict import judge
 from headway.compiler.node_queries import split
 from headway.compiler.placement.placement_solver import place
+from headway.compiler.placement.promised_placement import keep_promises
 from headway.compiler.schemas import infer
 from headway.compiler.trains import trains
 from headway.compiler.utilisation import rates
@@ -30,6 +31,7 @@ PASSES: tuple[Pass, ...] = (
     trains,  # operator trains: the tasks of each node
     deadlines,  # relative deadlines by EDF*
     judge,  # loads, and a latency bound for each output
+    keep_promises,  # where a promise fails: is there a placement that keeps all?
     advise,  # whom to blame and what would help
 )
 

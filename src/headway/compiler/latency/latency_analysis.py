@@ -28,6 +28,7 @@ more than when the window was due.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headway.compiler.latency.blocking import Sections
@@ -59,10 +60,13 @@ GRAIN = 100_000
 class Analysis(Sections):
     """Solves for the least bounds."""
 
-    def solve(self) -> None:
-        """Raises all bounds until nothing changes."""
+    def solve(self, limits: Mapping[str, int] | None = None) -> bool:
+        """Raises all bounds until nothing changes; or gives up, False, as soon as one of these
+        streams has no bound or is older than its limit: no bound falls again."""
         self._prepare()
         for _ in range(MOST_ROUNDS):
+            if limits and self._beyond(limits):
+                return False
             before = (dict(self.latency), dict(self.accepted), self.responses)
             self._lags = Lags(self)
             self._find_flows(self._operator_ages())
@@ -72,10 +76,15 @@ class Analysis(Sections):
             for node in self.compilation.vehicle.nodes:
                 self._solve_node(node)
             if before == (self.latency, self.accepted, self.responses):
-                return
+                return True
         for task in self.compilation.tasks:
             self.latency[task.name] = self.accepted[task.name] = None
             self.reasons.setdefault(task.node, "the bounds of nodes and buses push each other up")
+        return True
+
+    def _beyond(self, limits: Mapping[str, int]) -> bool:
+        ages = ((self.age_sent(stream), most_allowed) for stream, most_allowed in limits.items())
+        return any(age is None or age > most_allowed for age, most_allowed in ages)
 
     def _prepare(self) -> None:
         compilation = self.compilation

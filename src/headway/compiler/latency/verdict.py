@@ -5,7 +5,7 @@ Also whether the promises still hold in other runs, and how long tuples may run 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from headway.compiler.compilation import Compilation
@@ -25,11 +25,27 @@ def judge(compilation: Compilation) -> Compilation:
         return compilation
     analysis = Analysis(compilation)
     analysis.solve()
-    verdict = Verdict(
+    return replace(compilation, verdict=_verdict(compilation, analysis))
+
+
+def judged_within(compilation: Compilation, limits: Mapping[str, int]) -> Compilation | None:
+    """The same, given up with None as soon as an output is known to be later than its limit."""
+    analysis = Analysis(compilation)
+    streams: dict[str, int] = {}
+    for output in compilation.query.outputs:
+        if output.name in limits:
+            known = streams.get(output.stream, limits[output.name])
+            streams[output.stream] = min(known, limits[output.name])
+    if not analysis.solve(streams):
+        return None
+    return replace(compilation, verdict=_verdict(compilation, analysis))
+
+
+def _verdict(compilation: Compilation, analysis: Analysis) -> Verdict:
+    return Verdict(
         loads=tuple(loads_of(compilation)),
         promises=tuple(_promise(output, analysis) for output in compilation.query.outputs),
     )
-    return replace(compilation, verdict=verdict)
 
 
 def loads_of(compilation: Compilation) -> list[Load]:

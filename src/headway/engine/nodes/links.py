@@ -240,6 +240,11 @@ class Outgoing:
             self._kept = deque(k for k in self._kept if positions.get(k.stream, 0) < k.sequence)
 
     @property
+    def undelivered(self) -> int:
+        """Tuples that have not been acknowledged."""
+        return sum(kept.tuples for kept in self._kept)
+
+    @property
     def done(self) -> bool:
         """Whether everything has been acknowledged."""
         return not self._kept

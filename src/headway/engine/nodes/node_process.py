@@ -14,7 +14,7 @@ from headway.engine.clock import Behind, KeepingUp, PacedClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Outlet
 from headway.engine.nodes.node_machine import THIS_MACHINE, Address, Machine
-from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs
+from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs, written_to
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
 from headway.engine.nodes.peers import Peers, PeerTiming
 from headway.engine.nodes.wire_format import Sent
@@ -175,6 +175,7 @@ def exit_report(
         "duplicates": peers.incoming.duplicates,
         "gaps": peers.incoming.gaps,
         "overflowed": peers.overflowed,
+        "undelivered": peers.undelivered,
         "peers_lost": [*log.named("peer lost"), *log.named("peer given up")],
         "peers_back": log.named("peer back"),
         "notes_left_out": dict(sorted(log.left_out.items())),
@@ -318,7 +319,8 @@ class NodeProcess:
         self.log.close()
         if settings.outputs is not None:
             path = settings.outputs / f"{part.node}.report.json"
-            self.machine.write_text(path, json.dumps(report, indent=1) + "\n")
+            with written_to(path):
+                self.machine.write_text(path, json.dumps(report, indent=1) + "\n")
         return report
 
     def _reserve(self, run: WallTime) -> Reservations | None:

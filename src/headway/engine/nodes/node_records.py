@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from headway.engine.nodes.node_machine import THIS_MACHINE, Machine, TextFile
+from headway.errors import FileError, Place, Problem
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Output
@@ -50,8 +52,10 @@ class EventLog:
         with self._lock:
             self.events.append(entry)
             if self._file is not None:
-                self._file.write(json.dumps(entry) + "\n")
-                self._file.flush()
+                # A full disk must not take the node along; what waits is written when it can be.
+                with suppress(OSError):
+                    self._file.write(json.dumps(entry) + "\n")
+                    self._file.flush()
 
     def note_some(self, event: str, *, peer: str = "", **facts: Any) -> None:
         """What others can cause: however much they send, the log stays short. ``peer`` is a name
@@ -70,7 +74,8 @@ class EventLog:
     def close(self) -> None:
         with self._lock:
             if self._file is not None:
-                self._file.close()
+                with suppress(OSError):
+                    self._file.close()
                 self._file = None
 
 
@@ -85,6 +90,21 @@ def read_events(path: Path) -> list[dict[str, Any]]:
 # -------------------------------------------------------------------- outputs
 
 
+@contextmanager
+def written_to(path: Path) -> Iterator[None]:
+    """FileError that names the file when it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            Problem(
+                f"cannot write here: {error.strerror or error}",
+                place=Place(str(path)),
+                want="make room on the disk, or name a folder that can be written to",
+            )
+        ) from None
+
+
 class OutputFile(Protocol):
     """Takes the tuples of one output with the times of completion and deadline (ns)."""
 
@@ -97,7 +117,9 @@ class JsonLines:
     """Every line is on disk at once and stays if the process is killed; a restarted one goes on."""
 
     def __init__(self, path: Path, schema: Schema, append: bool, machine: Machine) -> None:
-        self._file = machine.open_text(path.with_name(f"{path.name}.jsonl"), append=append)
+        self._path = path.with_name(f"{path.name}.jsonl")
+        with written_to(self._path):
+            self._file = machine.open_text(self._path, append=append)
         self._names = [field.name for field in schema.columns]
 
     def write(self, row: Row, completed: int, deadline: int) -> None:
@@ -107,11 +129,13 @@ class JsonLines:
             "deadline": deadline,
             "missed": completed > deadline,
         }
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        with written_to(self._path):
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
 
     def close(self) -> None:
-        self._file.close()
+        with written_to(self._path):
+            self._file.close()
 
 
 class Parquet:

@@ -267,6 +267,11 @@ class Peers:
     def overflowed(self) -> int:
         return sum(link.overflowed for link in self._links.values())
 
+    @property
+    def undelivered(self) -> int:
+        """Tuples of which the peers never said that they have them."""
+        return sum(link.undelivered for link in self._links.values())
+
     # ---------------------------------------------------------------- the thread
 
     def run(self) -> None:
