@@ -1,132 +1,38 @@
-"""How often the truth is in the 95 % interval that is told, in a simulation of the filter's model.
-
-Cars whose velocity wanders as the filter assumes know themselves by type 1 and tell it by radio;
-our type 2 fuses what they tell. The interval of each axis is 1.96 σ wide to each side.
-"""
+"""How often the truth is in the 95 % interval that is told, in simulation and on a real drive."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import cos, hypot, pi, sin, sqrt
-from random import Random
-
 import pytest
-from tests.fusion.support import GPS, SEEN, SPEED, context
+from tests.recorded_drive import SEGMENT, needs_the_documented_drive
 
-from headway.fusion.own_vehicle import OwnVehicleFusion
-from headway.fusion.state import NORMAL_95
-from headway.fusion.surroundings import SurroundingsFusion
-from headway.model.schema import schema
-from headway.model.user_operator import Row
-
-STEP = 0.1
-CYCLES, WARM_UP, CARS = 90, 60, 100
-SCATTER, SPEED_SCATTER, SCALE_SCATTER = 3.0, 0.2, 0.02
-TOLD = schema(
-    at="timestamp",
-    x="double [m]",
-    y="double [m]",
-    vx="double [m/s]",
-    vy="double [m/s]",
-    var_x="double",
-    var_y="double",
-    var_vx="double",
-    var_vy="double",
+from headway_studies.beyond.comma2k19 import load_segment
+from headway_studies.beyond.recorded_positions import (
+    SHARED_VARIANCE,
+    arrivals,
+    fused,
+    inside,
+    operator,
 )
-FUSED = schema(id="bigint", at="timestamp", x="double", y="double", var_x="double", var_y="double")
-
-
-@dataclass
-class Counted:
-    """Intervals that held the truth, of how many."""
-
-    held: int = 0
-    of: int = 0
-
-    def count(self, truth: Sequence[float], place: Row, variances: Row) -> None:
-        """The first two of each are x and y."""
-        for one, true, variance in zip(place[:2], truth[:2], variances[:2], strict=True):
-            self.held += abs(one - true) <= NORMAL_95 * sqrt(variance)
-            self.of += 1
-
-    @property
-    def share(self) -> float:
-        return self.held / self.of
-
-
-class Car:
-    """Drives, and knows itself by GPS and wheels; all its fixes may share an error."""
-
-    def __init__(self, random: Random, shared: float) -> None:
-        self.random = random
-        way = random.uniform(0.0, 2.0 * pi)
-        self.truth = [random.gauss(0, 100), random.gauss(0, 100), 16 * cos(way), 16 * sin(way)]
-        self.offset = [random.gauss(0, shared) for _ in range(2)]
-        self.scale = random.gauss(1.0, SCALE_SCATTER)
-        self.fusion = OwnVehicleFusion()
-        parameters = {"shared_variance": shared**2} if shared else {}
-        self.fusion.open(context({"gps": GPS, "speed": SPEED}, TOLD, parameters=parameters))
-
-    def moves(self) -> None:
-        """Continuous white noise of acceleration with the filter's default strength, 1 m²/s⁴."""
-        for axis in (0, 1):
-            gained = sqrt(STEP) * self.random.gauss(0, 1)
-            aside = sqrt(STEP**3 / 12) * self.random.gauss(0, 1)
-            self.truth[axis] += STEP * self.truth[2 + axis] + STEP * gained / 2 + aside
-            self.truth[2 + axis] += gained
-
-    def tells(self, time: int) -> Row:
-        """x, y, vx, vy and their variances."""
-        x, y = (
-            self.truth[axis] + self.offset[axis] + self.random.gauss(0, SCATTER) for axis in (0, 1)
-        )
-        speed = hypot(*self.truth[2:]) * self.scale + self.random.gauss(0, SPEED_SCATTER)
-        tuples = {
-            "gps": [(time, x, y, SCATTER**2, None)],
-            "speed": [(time, speed, SPEED_SCATTER**2)],
-        }
-        (row,) = self.fusion.process(tuples, 0)
-        return row[2:]
-
-
-def shares(*, correlated: bool, shared: float = 0.0, seed: int = 1) -> tuple[float, float]:
-    """Of what the cars tell, and of what our fusion makes of it."""
-    random = Random(seed)
-    cars = [Car(random, shared) for _ in range(CARS)]
-    ours = SurroundingsFusion()
-    ours.open(
-        context(
-            {"v2v": SEEN},
-            FUSED,
-            object_key="id",
-            sensor_key="sensor",
-            parameters={"own_id": -1, "acceleration_variance": 1.0},
-            correlated=correlated,
-        )
-    )
-    told, fused = Counted(), Counted()
-    for cycle in range(CYCLES):
-        time = round(cycle * STEP * 1e6)
-        rows = [car.tells(time) for car in cars]
-        reports = [(time, id, "v2v", False, *row) for id, row in enumerate(rows)]
-        estimates = list(ours.process({"v2v": reports}, 0))
-        for car, row, estimate in zip(cars, rows, estimates, strict=True):
-            if cycle >= WARM_UP:
-                told.count(car.truth, row, row[4:])
-                fused.count(car.truth, estimate[3:], estimate[5:])
-            car.moves()
-    return told.share, fused.share
+from headway_studies.beyond.simulated_confidence import shares
 
 
 def test_reports_taken_for_independent_make_it_far_too_sure() -> None:
-    told, fused = shares(correlated=False)
+    told, ours = shares(correlated=False)
     assert told == pytest.approx(0.95, abs=0.02)
-    assert fused < 0.6
+    assert ours < 0.6
 
 
 @pytest.mark.parametrize("shared", [0.0, 2.0], ids=["scatter alone", "and a shared error"])
 def test_what_depends_on_each_other_is_told_with_an_honest_confidence(shared: float) -> None:
-    told, fused = shares(correlated=True, shared=shared)
+    told, ours = shares(correlated=True, shared=shared)
     assert told == pytest.approx(0.95, abs=0.02)
-    assert fused == pytest.approx(0.95, abs=0.02)
+    assert ours == pytest.approx(0.95, abs=0.02)
+
+
+@needs_the_documented_drive
+def test_on_a_real_drive_the_error_that_all_fixes_share_must_be_declared() -> None:
+    """1.4 m of it are constant; by the scatter alone the filter is far too sure."""
+    segment = load_segment(SEGMENT)
+    states = fused(segment, arrivals(segment, 0, 1), operator())
+    assert inside(segment, states, 0.0) < 0.8
+    assert inside(segment, states, SHARED_VARIANCE) >= 0.95
