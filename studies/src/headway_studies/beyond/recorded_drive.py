@@ -246,7 +246,7 @@ def position_claims(rows: Sequence[Row]) -> list[Claim]:
                 FIGURE,
                 f"mean error of our own position, {fixes(every)}",
                 f"{plain}; without the constant offset of the GNSS {less} m; an estimate that had "
-                f"that offset and no other error {number(found[HELD], 'offset'):.2f} m",
+                f"that offset and no other error {number(found[names[HELD]], 'offset'):.2f} m",
             )
         )
     claims += [
