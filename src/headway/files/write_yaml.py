@@ -230,6 +230,10 @@ def _output(output: Output) -> dict[str, Any]:
         result["criticality"] = output.criticality.value
     if output.weight != 1.0:
         result["weight"] = output.weight
+    if output.age is not None:
+        result["age"] = format_duration(output.age)
+    if output.reaction is not None:
+        result["reaction"] = format_duration(output.reaction)
     return result
 
 

@@ -135,16 +135,55 @@ class Promise:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChainBound:
+    """The greatest data age or reaction time of a chain, or why there is no bound. ``limit`` is
+    what the query asks of it, if it does."""
+
+    bound: int | None
+    limit: int | None = None
+    steps: tuple[LatencyStep, ...] = ()
+    reason: str = ""
+
+    @property
+    def kept(self) -> bool:
+        return self.limit is None or (self.bound is not None and self.bound <= self.limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """A way from a source through operators to an output: a cause-effect chain."""
+
+    output: StreamName
+    streams: tuple[StreamName, ...]
+    """the source, then the operators on the way"""
+    hard: bool
+    age: ChainBound
+    reaction: ChainBound
+
+    @property
+    def asked(self) -> bool:
+        """Whether the query asks something of it."""
+        return self.age.limit is not None or self.reaction.limit is not None
+
+    @property
+    def kept(self) -> bool:
+        return self.age.kept and self.reaction.kept
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Loads of nodes and buses, and a promise for each output."""
+    """Loads of nodes and buses, a promise for each output, and the chains to the outputs that ask
+    for a data age or a reaction time or that a clock stands before."""
 
     loads: tuple[Load, ...]
     promises: tuple[Promise, ...]
+    chains: tuple[Chain, ...] = ()
 
     @property
     def safe(self) -> bool:
-        """Whether every output's deadline can be promised."""
-        return all(promise.kept for promise in self.promises)
+        """Whether every output's deadline, data age and reaction time can be promised."""
+        deadlines = all(promise.kept for promise in self.promises)
+        return deadlines and all(chain.kept for chain in self.chains)
 
 
 @dataclass(frozen=True, kw_only=True)

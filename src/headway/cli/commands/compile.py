@@ -97,6 +97,8 @@ def _explained(plan: Plan, written: list[Path]) -> Iterator[RenderableType]:
         plan_tables.crossings(plan),
         plan_tables.loads(plan),
         *plan_tables.derivations(plan),
+        *plan_tables.chain_derivations(plan),
+        plan_tables.chains(plan),
         plan_tables.promises(plan),
     )
     for content in tables:

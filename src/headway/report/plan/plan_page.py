@@ -128,6 +128,8 @@ def plan_html(plan: Plan) -> str:
         *(
             section_table(table)
             for table in (
+                plan_tables.chains(plan),
+                *plan_tables.chain_derivations(plan),
                 plan_tables.loads(plan),
                 plan_tables.tasks(plan),
                 plan_tables.placement(plan),
