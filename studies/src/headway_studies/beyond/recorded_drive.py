@@ -63,8 +63,8 @@ from headway_studies.study_charts import BarChart, Grid, Picture
 FIGURE = "recorded drive"
 ONE_MINUTE = assumed("one recorded minute, chosen before; costs of operators as in the example")
 TOLD_SCATTER = fitted(
-    "one recorded minute, chosen before; only where fusion is told the fixes' scatter that was "
-    "seen on this drive: position_variance 9 (the default), 1, 0.25 and 0.0625 m² were tried"
+    "where fusion is told the fixes' scatter, it is that of this drive; all else was chosen before",
+    tried="position_variance 9 (the default), 1, 0.25 and 0.0625 m²",
 )
 RECORDED_POLICIES = {policy: POLICY_NAMES[policy] for policy in ("s-edf", "fifo+", "mc+", "pcs")}
 DECLARED, GATE_ALONE, PLAIN = "with both", "with the gate alone", "without either"
