@@ -12,6 +12,7 @@ from headway.drive.collision_warning import (
     RADIO,
     RANDOM_VALUE,
     KeptTuples,
+    Setting,
     load_collision_warning,
     plan_for,
     plan_of,
