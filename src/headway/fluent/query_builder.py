@@ -545,8 +545,11 @@ class QueryBuilder(GraphBuilder):
         deadline: Duration | None,
         criticality: Criticality | str = Criticality.HARD,
         weight: float = 1.0,
+        age: Duration | None = None,
+        reaction: Duration | None = None,
     ) -> None:
-        """An output stream with its end-to-end deadline; None for none."""
+        """An output stream with its end-to-end deadline; None for none. ``age`` and ``reaction``
+        are the greatest data age and reaction time allowed, from each source."""
         at = f"outputs.{name}"
         if to_name(name, at) in self._outputs:
             raise refuse(f"the output '{name}' is taken", at, want="choose another")
@@ -556,6 +559,8 @@ class QueryBuilder(GraphBuilder):
             deadline=None if deadline is None else to_time(deadline, f"{at}.deadline"),
             criticality=to_choice(Criticality, criticality, f"{at}.criticality"),
             weight=float(weight),
+            age=None if age is None else to_time(age, f"{at}.age"),
+            reaction=None if reaction is None else to_time(reaction, f"{at}.reaction"),
         )
 
     def build(self) -> Query:
