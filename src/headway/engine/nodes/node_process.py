@@ -451,11 +451,12 @@ class NodeProcess:
         elif self._state is not None and self._state.kept is not None:
             yield from islice(arrivals, run.replayed, None)
         else:  # what came before is gone, whether it had been taken in or not
-            since = pace.now()
+            since = PacedClock.now(pace)  # no reading that a run done over again would ask for
             for arrival in arrivals:
                 if arrival.time >= since:
                     yield arrival
                 else:
+                    run.replayed += 1  # nor does one that is taken up later take it in
                     self._miss({arrival.source: 1})
 
     def _miss(self, counts: Mapping[str, int]) -> None:
