@@ -9,11 +9,19 @@ from typing import Any
 
 from tests.contract.recordings import Recording, Tuple
 
+from headway.files import load_query
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Query, Source
 from headway.model.schema import DataType, Field
+from headway.model.user_operator import find_modules_beside
 
 EXAMPLES = sorted(path.parent for path in Path("examples").glob("*/query.yaml"))
+
+
+def example_query(folder: Path) -> Query:
+    """The modules and headers that it names are found beside it."""
+    find_modules_beside(folder / "query.yaml")
+    return load_query(folder / "query.yaml").query
 
 
 def recording_of(query: Query, draw: random.Random, *, steps: int) -> Recording:

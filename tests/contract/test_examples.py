@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.contract.engines import spark_batch, spark_stream
-from tests.contract.examples import EXAMPLES, recording_of
+from tests.contract.examples import EXAMPLES, example_query, recording_of
 from tests.contract.recordings import differences, meaning
 
 from headway.compiler import compile_query
-from headway.files import load_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_in_batch(spark: SparkSession, folder: Path) -> None:
-    query = load_query(folder / "query.yaml").query
+    query = example_query(folder)
     plan = compile_query(query)
     recording = recording_of(query, random.Random(3), steps=40)
     expected = meaning(plan, recording)
@@ -30,7 +29,7 @@ def test_an_example_in_batch(spark: SparkSession, folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_as_a_stream(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
-    query = load_query(folder / "query.yaml").query
+    query = example_query(folder)
     plan = compile_query(query)
     recording = recording_of(query, random.Random(4), steps=15)
     got = spark_stream(spark, plan, recording, tmp_path, random.Random(1))

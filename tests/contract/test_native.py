@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.contract.cases import SOURCES, random_queries
-from tests.contract.examples import EXAMPLES, recording_of
+from tests.contract.examples import EXAMPLES, example_query, recording_of
 from tests.contract.native import (
     MODE,
     NATIVE_CASES,
@@ -27,7 +27,6 @@ from tests.native.needed import needs_compiler
 from headway.compiler import compile_query
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.stepwise import StepResult, Stepwise
-from headway.files import load_query
 from headway.model.expression_tree import Literal, Node
 from headway.model.quantities import MILLISECOND
 from headway.model.query import Query
@@ -71,7 +70,7 @@ def test_what_is_refused_says_why(case: str) -> None:
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_an_example(folder: Path) -> None:
-    query = load_query(folder / "query.yaml").query
+    query = example_query(folder)
     check(query, recording_of(query, random.Random(3), steps=40))
 
 

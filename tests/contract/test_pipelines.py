@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests.contract.engines import table
-from tests.contract.examples import EXAMPLES, recording_of
+from tests.contract.examples import EXAMPLES, example_query, recording_of
 from tests.contract.recordings import Answer, Recording, comparable, differences, meaning
 from tests.spark.pipelines.running_pipelines import run_pipeline, stored
 
 from headway.compiler import compile_query
-from headway.files import load_query, parse_query
+from headway.files import parse_query
 from headway.model.plan import Plan
 from headway.spark.pipelines.pipeline_project import PipelineProject, write_project
 
@@ -97,7 +97,7 @@ def answer_of(plan: Plan, project: PipelineProject) -> Answer:
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_as_a_pipeline(folder: Path, tmp_path: Path) -> None:
-    query = load_query(folder / "query.yaml").query
+    query = example_query(folder)
     plan = compile_query(query)
     recording = recording_of(query, random.Random(3), steps=40)
     project = project_of(plan, recording, tmp_path)

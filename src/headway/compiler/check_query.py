@@ -13,6 +13,7 @@ from headway.compiler.compilation import Compilation
 from headway.errors import Problem, QueryError, VehicleError
 from headway.model.names import NAME_FORM, NAME_RULE, STREAM_RULE, TextRule
 from headway.model.operators import Operator
+from headway.model.quantities import Cost
 from headway.model.query import Component, ComponentUse, Query, Source, Step
 from headway.model.schema import RESERVED_COLUMNS, Schema
 
@@ -176,6 +177,8 @@ def _operator_problems(operator: Operator, *, timed: bool) -> Iterator[Problem]:
         min(operator.cost.base, operator.cost.per_item) < 0 or operator.cost.most_items < 1
     ):
         yield Problem("a cost must not be negative", at="cost")
+    if operator.cost is not None:
+        yield from _varying_problems(operator.cost)
     if not 0 <= operator.selectivity < float("inf"):
         yield Problem(
             "a selectivity must be 0 or more", at="selectivity", got=str(operator.selectivity)
@@ -191,6 +194,16 @@ def _operator_problems(operator: Operator, *, timed: bool) -> Iterator[Problem]:
             want="raise most_outputs or lower selectivity",
         )
     yield from operator.problems()
+
+
+def _varying_problems(cost: Cost) -> Iterator[Problem]:
+    if cost.best is None:
+        if cost.mean is not None:
+            yield Problem("a mean cost needs the best and the worst", at="cost", want="add 'best'")
+    elif not 0 <= cost.best <= cost.base:
+        yield Problem("the best case of a cost lies between nothing and its worst", at="cost")
+    elif cost.mean is not None and not cost.best <= cost.mean <= cost.base:
+        yield Problem("the mean of a cost lies outside best and worst", at="cost")
 
 
 def _use_problems(use: ComponentUse, components: dict[str, Component]) -> Iterator[Problem]:

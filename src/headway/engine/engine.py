@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Protocol
 
 from headway.compiler.latency.verdict import batch_budget
+from headway.engine.execution_times import ExecutionTimes, vary
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Sink
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.path_tasks import PathTasks
-from headway.engine.program import RunProgram, build_program
+from headway.engine.program import FREE, RunProgram, build_program
 from headway.engine.reranking import Reranking
 from headway.engine.reservations import Reservations
 from headway.engine.results import (
@@ -57,6 +58,7 @@ class Engine:
     one queue (global). ``batching`` lets waiting tuples of a train run as one for as long as every
     promise of the plan is still kept. A fresh engine is needed for each run: operators keep state.
     ``fast_path`` off takes no short cuts: the same run, operator by operator and event by event.
+    ``times`` says what executions take; without it always the worst case that is declared.
     """
 
     plan: Plan
@@ -65,6 +67,7 @@ class Engine:
     partitioned: bool = False
     batching: bool = False
     fast_path: bool = True
+    times: ExecutionTimes | None = None
     keep_trace: bool = True
     keep_outputs: bool = True
     on_output: OutputCallback | None = None
@@ -76,6 +79,9 @@ class Engine:
         chosen = engine_policy_named(self.policy) if isinstance(self.policy, str) else self.policy
         self._policy = chosen
         self._program = build_program(self.plan, chosen, charged=self.charged)
+        if self.times is not None and self.charged:
+            operators = self._program.graph.operators
+            vary(self._program.units, self.times, lambda name: operators[name].cost or FREE)
         self._reserves: ReservationPolicy | None = None
         if isinstance(chosen, ReservationPolicy) and chosen.guarded and self.charged:
             self._reserves = chosen

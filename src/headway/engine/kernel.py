@@ -376,26 +376,27 @@ class Kernel:
 
         Results go through the rest of the train depth first, each to its end before the next.
         """
-        steps = unit.steps
+        steps, times = unit.steps, unit.times
         pending: list[tuple[int, Row, bool]] = []
         """(step, a tuple before it, its mark)"""
         match work:
             case FreshTuple():
                 pending.append((0, row, late))
             case HeadResult():
-                yield 0, unit.costs[0], MANDATORY
+                yield 0, unit.costs[0] if times is None else times.of_tuple(0), MANDATORY
                 pending.append((1, row, late))
             case GatheredBatch():
                 assert unit.custom is not None
                 if self.in_items and unit.by_items:
                     rows = yield from self._items(unit, unit.custom, work)
                 else:
+                    base = unit.base_cost if times is None else times.of_batch()
                     if unit.between_items and not self.in_items:
-                        yield 0, unit.base_cost, MANDATORY
+                        yield 0, base, MANDATORY
                         for _ in range(work.items):
                             yield 0, unit.item_cost, MANDATORY
                     else:
-                        yield 0, unit.base_cost + work.items * unit.item_cost, MANDATORY
+                        yield 0, base + work.items * unit.item_cost, MANDATORY
                     rows = unit.custom.execute(work.rows, self.now, work.timed_out)
                 if unit.refining is not None and unit.refining.place == 0 and rows:
                     rows = yield from self._refined(unit, unit.custom, rows, alone=True)
@@ -413,7 +414,11 @@ class Kernel:
             step = steps[index]
             name = unit.operators[step.first]
             self.consumed[name] += 1
-            yield step.first, step.costs[0], MANDATORY
+            yield (
+                step.first,
+                step.costs[0] if times is None else times.of_tuple(step.first),
+                MANDATORY,
+            )
             if step.fused is None:
                 operator = step.stateful
                 assert operator is not None
@@ -430,7 +435,12 @@ class Kernel:
                 self.produced[name] += 1
                 name = unit.operators[step.first + offset]
                 self.consumed[name] += 1
-                yield step.first + offset, step.costs[offset], MANDATORY
+                place = step.first + offset
+                yield (
+                    place,
+                    step.costs[offset] if times is None else times.of_tuple(place),
+                    MANDATORY,
+                )
             if step.fused.side:
                 self.take_side(step.fused.take_side())
             if out is not None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from headway.engine.operators.fused import Fused, is_stateless
 from headway.engine.operators.implementations import build_stateful, steps_of
@@ -26,6 +28,9 @@ from headway.schedule.online.policy import (
     RerankingPolicy,
     UnitFacts,
 )
+
+if TYPE_CHECKING:
+    from headway.engine.execution_times import UnitTimes
 
 FREE = Cost(0)
 
@@ -95,6 +100,10 @@ class Unit:
     key: KeyFunction
     head: Operator
     facts: UnitFacts
+    speed: Fraction | int = 1
+    """of its node"""
+    times: UnitTimes | None = None
+    """what its executions take, where it is not always the declared cost"""
     rank: RankFunction | None = None
     """in place of ``key`` where the policy ranks jobs again"""
     gathering: Gathering | None = None
@@ -267,6 +276,7 @@ def _unit(
         capacity=order.capacity[task.name],
     )
     unit = Unit(index, task, task.node, steps, costs, policy.key(facts), head, facts)
+    unit.speed = node.speed
     if isinstance(policy, RerankingPolicy):
         unit.rank = policy.rank(facts)
     last, part = steps[-1], operators[-1].optional_part

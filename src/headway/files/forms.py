@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -314,15 +314,45 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class CostForm(Form):
-    """A cost that grows with the items of one execution (the fusion number)."""
+    """A cost that varies between best and worst, or grows with the items of one execution (the
+    fusion number)."""
 
-    base: Duration = Field(description="time of an execution without items, at execution rate 1")
+    base: Duration | None = Field(
+        default=None, description="time of an execution without items, at execution rate 1"
+    )
+    worst: Duration | None = Field(
+        default=None, description="another name of base, beside best: what the compiler counts"
+    )
+    best: Duration | None = Field(
+        default=None, description="the least that an execution without items takes"
+    )
+    mean: Duration | None = Field(
+        default=None, description="its mean, with best; without it all times are equally likely"
+    )
     per_item: Duration = Field(default=0, description="time that each item adds")
     most_items: Count = Field(default=1, description="the most items of one execution")
     preempt: Literal["never", "between_items"] = Field(
         default="never",
         description="between_items: may be preempted after the base part and after each item",
     )
+
+    @model_validator(mode="after")
+    def _one_worst_case(self) -> Self:
+        if (self.base is None) == (self.worst is None):
+            raise refusal(
+                "a cost has one worst case",
+                "write 'worst' (with 'best'), or 'base' for the part without items; not both",
+            )
+        worst = self.base if self.worst is None else self.worst
+        assert worst is not None
+        if self.best is not None and self.best > worst:
+            raise refusal("the best case of a cost is above its worst", "swap them")
+        if self.mean is not None:
+            if self.best is None:
+                raise refusal("a mean cost needs the best and the worst", "add 'best'")
+            if not self.best <= self.mean <= worst:
+                raise refusal("the mean of a cost lies outside best and worst", "correct one")
+        return self
 
 
 CostChoice = Annotated[
@@ -336,14 +366,21 @@ def cost_model(choice: int | CostForm | None) -> Cost | None:
         return None
     if isinstance(choice, int):
         return Cost(choice)
+    worst = choice.base if choice.worst is None else choice.worst
+    assert worst is not None  # the form holds it
     between_items = choice.preempt == "between_items"
-    return Cost(choice.base, choice.per_item, choice.most_items, between_items)
+    return Cost(worst, choice.per_item, choice.most_items, between_items, choice.best, choice.mean)
 
 
 def cost_plain(cost: Cost) -> Any:
     if cost == Cost(cost.base):
         return format_duration(cost.base)
-    result: dict[str, Any] = {"base": format_duration(cost.base)}
+    result: dict[str, Any] = {}
+    if cost.best is not None:
+        result["best"] = format_duration(cost.best)
+    if cost.mean is not None:
+        result["mean"] = format_duration(cost.mean)
+    result["base" if cost.best is None else "worst"] = format_duration(cost.base)
     if cost.per_item:
         result["per_item"] = format_duration(cost.per_item)
     if cost.most_items != 1:

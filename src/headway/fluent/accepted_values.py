@@ -109,11 +109,23 @@ def to_cost(value: CostLike, at: str) -> Cost:
 
 
 def cost(
-    base: Duration, *, per_item: Duration = 0, most_items: int = 1, between_items: bool = False
+    base: Duration,
+    *,
+    best: Duration | None = None,
+    mean: Duration | None = None,
+    per_item: Duration = 0,
+    most_items: int = 1,
+    between_items: bool = False,
 ) -> Cost:
-    """A cost that grows with the items of an execution: :class:`headway.model.quantities.Cost`."""
+    """A cost that varies (``base`` is its worst case), or grows with the items of an execution:
+    :class:`headway.model.quantities.Cost`."""
     return Cost(
-        to_time(base, "cost.base"), to_time(per_item, "cost.per_item"), most_items, between_items
+        to_time(base, "cost.base"),
+        to_time(per_item, "cost.per_item"),
+        most_items,
+        between_items,
+        None if best is None else to_time(best, "cost.best"),
+        None if mean is None else to_time(mean, "cost.mean"),
     )
 
 

@@ -66,6 +66,7 @@ def run(
     zero_cost: bool = False,
     cores: Literal["global", "partitioned"] = "global",
     batching: bool = False,
+    cost_seed: int | None = None,
     trace: bool = False,
     sinks: Mapping[str, Sink] | None = None,
     spark: Any = None,
@@ -78,7 +79,8 @@ def run(
     ``vehicle``; each has an engine of its own.
 
     The engine of the car runs it, under ``policy`` and with the operators' declared costs
-    (``zero_cost=True``: none) in virtual time, or in real time with ``clock='wall'`` or a clock of
+    (``zero_cost=True``: none; ``cost_seed``: drawn between best and worst, where both are
+    declared) in virtual time, or in real time with ``clock='wall'`` or a clock of
     your own; ``speed`` replays faster, and where it cannot keep up at most ``most_waiting`` jobs
     wait before the least worth are shed, or by ``when_full`` the oldest, or the new one is refused.
     ``sinks`` are called with the tuples of an output as they
@@ -99,6 +101,7 @@ def run(
         when_full=when_full,
         partitioned=cores == "partitioned",
         batching=batching,
+        cost_seed=cost_seed,
         zero_cost=zero_cost,
         trace=trace,
         native=chosen == "native",
@@ -303,6 +306,7 @@ def _refuse_on_spark(
         "clock": not options.virtual,
         "cores": options.partitioned,
         "batching": options.batching,
+        "cost_seed": options.cost_seed is not None,
         "trace": options.trace,
         "sinks": bool(sinks),
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from headway.engine.clock import MonotonicClock, WallClock
 from headway.engine.engine import Engine, OutputCallback
+from headway.engine.execution_times import DrawnTimes
 from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError
@@ -30,6 +31,7 @@ class OptionWords:
     native: str
     most_waiting: str
     when_full: str
+    cost_seed: str
 
 
 IN_PYTHON = OptionWords(
@@ -42,6 +44,7 @@ IN_PYTHON = OptionWords(
     native="engine='native'",
     most_waiting="most_waiting",
     when_full="when_full",
+    cost_seed="cost_seed",
 )
 
 
@@ -61,6 +64,8 @@ class VehicleOptions:
     most_waiting: int | None = None
     when_full: str | None = None
     """``shed`` (the default), ``oldest`` or ``refuse``"""
+    cost_seed: int | None = None
+    """execution times are drawn between best and worst; None: always the worst"""
     words: OptionWords = IN_PYTHON
 
     def __post_init__(self) -> None:
@@ -88,6 +93,7 @@ class VehicleOptions:
             words.zero_cost: self.zero_cost,
             words.batching: self.batching,
             words.partitioned: self.partitioned,
+            words.cost_seed: self.cost_seed is not None,
         }
         for option, used in given.items():
             if used and not self.virtual:
@@ -97,8 +103,15 @@ class VehicleOptions:
                 f"{words.native} runs in virtual time; {words.virtual_again}",
                 want="in real time compiled nodes run by themselves: headway build --target native",
             )
-        if self.native and self.batching:
-            raise InputError(f"{words.batching} is not for {words.native}", want="leave it out")
+        native_refuses = {
+            words.batching: self.batching,
+            words.cost_seed: self.cost_seed is not None,
+        }
+        for option, used in native_refuses.items():
+            if self.native and used:
+                raise InputError(f"{option} is not for {words.native}", want="leave it out")
+        if self.cost_seed is not None and self.zero_cost:
+            raise InputError(f"{words.cost_seed} and {words.zero_cost} do not go together")
 
     @property
     def virtual(self) -> bool:
@@ -128,6 +141,7 @@ class VehicleOptions:
                 charged=prepared.charged,
                 partitioned=self.partitioned,
                 batching=self.batching,
+                times=None if self.cost_seed is None else DrawnTimes(self.cost_seed),
                 keep_trace=self.trace,
                 on_output=on_output,
             )

@@ -10,7 +10,7 @@ from headway.model.query import Query
 from headway.model.schema import Schema
 from headway.model.vehicle import Vehicle
 
-PLAN_VERSION = 3
+PLAN_VERSION = 4
 ONLY_NODE = "vehicle"
 """The node of a plan compiled without a vehicle."""
 

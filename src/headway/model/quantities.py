@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
+from random import Random
 
 # ------------------------------------------------------------
 # Numbers as people write them, taken exactly: 0.1 means one tenth.
@@ -86,15 +87,42 @@ def milliseconds(nanoseconds: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """``base + per_item * items``, in nanoseconds at execution rate 1.
+    """``base + per_item * items``, in nanoseconds at execution rate 1: the worst case, which the
+    compiler counts, and so does every run that is not told otherwise.
 
     ``between_items`` says that the operator may be preempted after the base part and after each
-    item."""
+    item. Where execution times vary, ``best`` is the least that the base part takes and ``mean``
+    its long-run mean; items always take their time."""
 
     base: int
     per_item: int = 0
     most_items: int = 1
     between_items: bool = False
+    best: int | None = None
+    mean: int | None = None
+
+    @property
+    def varies(self) -> bool:
+        """Whether an execution may be shorter than the worst case by declaration."""
+        return self.best is not None and self.best < self.base
+
+    def drawn(self, random: Random) -> Cost:
+        """The cost of one execution, the base part drawn between best and worst: evenly, or where
+        a mean is declared from the beta distribution with that mean and a + b = 4 (the one that
+        project planning calls PERT's)."""
+        if self.best is None or self.best >= self.base:
+            return self
+        width = self.base - self.best
+        if self.mean is None:
+            share = random.random()
+        else:
+            middle = (self.mean - self.best) / width
+            share = random.betavariate(max(4 * middle, 0.05), max(4 * (1 - middle), 0.05))
+        return replace(self, base=self.best + round(share * width))
+
+    def at_best(self) -> Cost:
+        """The shortest execution that is declared; without one, that of the worst case."""
+        return self if self.best is None else replace(self, base=self.best)
 
     def of(self, items: int, rate: Fraction | int = 1) -> int:
         """Nanoseconds for one execution over so many items on a node of that rate.

@@ -81,6 +81,7 @@ ON_THE_COMMAND_LINE = OptionWords(
     native="--engine native",
     most_waiting="--most-waiting",
     when_full="--when-full",
+    cost_seed="--cost-seed",
 )
 
 
@@ -188,6 +189,8 @@ class VehicleReplay:
             "cores": (Cores.PARTITIONED if options.partitioned else Cores.GLOBAL).value,
             "batching": options.batching,
         }
+        if options.cost_seed is not None:
+            data["cost_seed"] = options.cost_seed
         if wall:
             data["speed"] = options.speed or 1.0
             data["when_full"] = options.when_full or WhenFull.SHED.value
@@ -210,7 +213,17 @@ class VehicleReplay:
 # ---------------------------------------------------------------- options of one engine only
 
 VEHICLE_ONLY = frozenset(
-    {"clock", "zero_cost", "cores", "batching", "speed", "most_waiting", "when_full", "trace"}
+    {
+        "clock",
+        "zero_cost",
+        "cost_seed",
+        "cores",
+        "batching",
+        "speed",
+        "most_waiting",
+        "when_full",
+        "trace",
+    }
 )
 SPARK_ONLY = frozenset(
     {
@@ -551,6 +564,15 @@ def run(
         bool,
         typer.Option("--zero-cost", help="vehicle: operators take no time, as the query means"),
     ] = False,
+    cost_seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="vehicle: execution times are drawn between the declared best and worst (default: "
+            "always the worst)",
+        ),
+    ] = None,
     cores: Annotated[
         Cores, typer.Option(help="vehicle: how the cores of a node share its jobs")
     ] = Cores.GLOBAL,
@@ -614,6 +636,7 @@ def run(
             most_waiting=most_waiting,
             when_full=None if when_full is None else when_full.value,
             batching=batching,
+            cost_seed=cost_seed,
             zero_cost=zero_cost,
             trace=trace,
             native=engine is EngineName.NATIVE,
