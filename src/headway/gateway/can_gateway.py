@@ -10,14 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from headway.errors import DataError, EnvironmentMissing, InputError, Place
 from headway.gateway.addresses import Address
 from headway.gateway.gateway_base import Connection, Gateway, Speaker
 from headway.gateway.inlet import Inlet
 from headway.model.schema import Schema
-from headway.sources.can_log import CanDecoder, CanFrame, CanMapping, load_database, mapping_of
+from headway.sources.can_log import CanDecoder, CanMapping, frame_of, load_database, mapping_of
 from headway.sources.pointer_file import load_pointer
 from headway.sources.source_records import needed
 
@@ -27,7 +27,7 @@ POLL_S = 0.1
 class CanGateway(Gateway):
     name = "can"
     summary = "frames on a CAN bus"
-    takes = {
+    takes: ClassVar[Mapping[str, str]] = {
         "file": "the .can file with the DBC, the messages and the columns",
         "bitrate": "bits a second, where the interface sets it",
         "port": "of udp_multicast",
@@ -88,7 +88,7 @@ class _Listener(Connection):
             if message is None:
                 continue
             number += 1
-            row = self._decoder.decode(CanFrame.of(number, message))
+            row = self._decoder.decode(frame_of(number, message))
             if row is not None:
                 self._inlet.row(row)
                 continue

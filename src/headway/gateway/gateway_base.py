@@ -44,7 +44,7 @@ class Spoken:
 
 
 class Speaker(ABC):
-    """Somebody who sends the tuples of an output, in order. All methods are called by one thread."""
+    """Somebody who sends the tuples of an output, in order; one thread calls it."""
 
     def __init__(self) -> None:
         self.spoken = Spoken()

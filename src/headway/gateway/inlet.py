@@ -18,8 +18,8 @@ from typing import Any
 
 from headway.errors import DataError
 from headway.gateway.payloads import Payload
-from headway.model.query import Source
 from headway.model.quantities import MICROSECOND
+from headway.model.query import Source
 from headway.model.schema import TIMESTAMP_COLUMN
 from headway.model.user_operator import Row
 from headway.sources.jsonl_file import CONVERTERS

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from headway.errors import EnvironmentMissing
 from headway.gateway.addresses import Address
@@ -35,7 +35,7 @@ POLL_S = 0.1
 class KafkaGateway(Gateway):
     name = "kafka"
     summary = "topics of Kafka"
-    takes = {
+    takes: ClassVar[Mapping[str, str]] = {
         **PAYLOAD,
         **STAMP,
         **COLUMNS,

@@ -2,8 +2,8 @@
 
 A source has a session at the broker under its client's name, with QoS 1 unless the address says
 otherwise: what was published while the connection was away comes when it is back, and a message is
-acknowledged when the engine has it. With QoS 1 a message may come twice, with ``qos=2`` it does not.
-An output keeps what the broker has not acknowledged and sends it again.
+acknowledged when the engine has it. With QoS 1 a message may come twice, with ``qos=2`` it does
+not. An output keeps what the broker has not acknowledged and sends it again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from headway.errors import EnvironmentMissing
 from headway.gateway.addresses import Address
@@ -38,7 +38,7 @@ MOST_WAITING = 100_000
 class MqttGateway(Gateway):
     name = "mqtt"
     summary = "MQTT topics at a broker"
-    takes = {
+    takes: ClassVar[Mapping[str, str]] = {
         **PAYLOAD,
         **STAMP,
         **COLUMNS,
@@ -140,9 +140,7 @@ class _Listener(Connection):
 
 
 class _Speaker(Speaker):
-    def __init__(
-        self, gateway: MqttGateway, address: Address, output: str, schema: Schema
-    ) -> None:
+    def __init__(self, gateway: MqttGateway, address: Address, output: str, schema: Schema) -> None:
         super().__init__()
         client = self._client = gateway.client(address, f"out-{output}")
         self._topic = address.place
@@ -167,4 +165,3 @@ class _Speaker(Speaker):
             time.sleep(0.02)
         self._client.disconnect()
         self._client.loop_stop()
-

@@ -119,18 +119,14 @@ class ProtobufPayload(Payload):
 
     @cached_property
     def _error(self) -> Any:
-        return needed(
-            "google.protobuf.message", "protobuf", extra="protobuf", reading="Protobuf messages"
-        ).DecodeError
+        return _protobuf("message").DecodeError
 
     @cached_property
     def _message(self) -> Any:
         """The class of the messages, of a pool of its own: several streams share no names."""
-        needed("google.protobuf", "protobuf", extra="protobuf", reading="Protobuf messages")
-        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-        kinds = descriptor_pb2.FieldDescriptorProto
-        file = descriptor_pb2.FileDescriptorProto(name="tuple.proto", syntax="proto2")
+        descriptors = _protobuf("descriptor_pb2")
+        kinds = descriptors.FieldDescriptorProto
+        file = descriptors.FileDescriptorProto(name="tuple.proto", syntax="proto2")
         message = file.message_type.add(name=MESSAGE)
         for number, field in enumerate(self.fields, start=1):
             message.field.add(
@@ -139,9 +135,15 @@ class ProtobufPayload(Payload):
                 label=kinds.LABEL_OPTIONAL,
                 type=kinds.Type.Value(f"TYPE_{PROTOBUF_TYPES[field.type].upper()}"),
             )
-        pool = descriptor_pool.DescriptorPool()
+        pool = _protobuf("descriptor_pool").DescriptorPool()
         pool.Add(file)
-        return message_factory.GetMessageClass(pool.FindMessageTypeByName(MESSAGE))
+        found = pool.FindMessageTypeByName(MESSAGE)
+        return _protobuf("message_factory").GetMessageClass(found)
+
+
+def _protobuf(module: str) -> Any:
+    name = f"google.protobuf.{module}"
+    return needed(name, "protobuf", extra="protobuf", reading="Protobuf messages")
 
 
 def proto_text(fields: tuple[Field, ...]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from headway.errors import EnvironmentMissing
 from headway.gateway.addresses import Address
@@ -33,7 +33,7 @@ HEARTBEAT_S = 0.5
 class ZenohGateway(Gateway):
     name = "zenoh"
     summary = "keys of Zenoh, at a router or a peer"
-    takes = {
+    takes: ClassVar[Mapping[str, str]] = {
         **PAYLOAD,
         **STAMP,
         **COLUMNS,
@@ -72,11 +72,16 @@ def open_session(address: Address) -> Any:
         ) from None
 
 
+def _extensions() -> Any:
+    """Publishers that keep messages and subscribers that ask for them."""
+    return needed("zenoh.ext", "eclipse-zenoh", extra="zenoh", reading="Zenoh")
+
+
 class _Listener(Connection):
     def __init__(self, address: Address, inlet: Inlet) -> None:
         payload = payload_of(address, inlet.source.schema)
         self._session = open_session(address)
-        from zenoh import ext
+        ext = _extensions()
 
         def take(sample: Any) -> None:
             inlet.message(payload, sample.payload.to_bytes(), str(sample.key_expr))
@@ -104,7 +109,7 @@ class _Speaker(Speaker):
         super().__init__()
         self._payload = payload_of(address, schema)
         self._session = open_session(address)
-        from zenoh import ext
+        ext = _extensions()
 
         self._publisher = ext.declare_advanced_publisher(
             self._session,
