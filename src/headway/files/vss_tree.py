@@ -132,8 +132,6 @@ def _read(
         raise FileError("includes go round", place=Place(str(path)))
     text = read_text(path)
     found = plain(parse_yaml(text, str(path)).root) if _has_nodes(text) else {}
-    if not isinstance(found, dict):
-        raise FileError("no VSS tree", place=Place(str(path)), want="a mapping of nodes by name")
     for name, node in found.items():
         if not isinstance(node, dict):
             raise FileError("not a node", place=Place(str(path)), at=str(name), got=f"{node!r:.60}")

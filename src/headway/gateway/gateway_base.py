@@ -22,6 +22,7 @@ COLUMNS = {
     "columns": "what messages call the columns, where it is not their names: v:Vehicle.Speed,…",
     "vss": "a VSS catalogue, by which the types and units of those signals are checked",
 }
+ONCE = {"once": "overlook a message with the bytes of one of the last N (default 0: none)"}
 LOGIN = {"password_env": "the environment variable that has the user's password"}
 
 

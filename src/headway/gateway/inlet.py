@@ -7,6 +7,7 @@ bytes, because a message that is gone cannot be looked at. It never stops the ot
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import threading
 import time
@@ -39,11 +40,14 @@ class InletCounts:
 
     taken: int
     refused: Mapping[str, int]
+    again: int = 0
+    """overlooked, because they had come before"""
 
 
 class Inlet:
     """``feed`` takes a tuple into the engine. ``names`` are what messages call the columns, where
-    it is not their names. ``clock`` tells the time, in nanoseconds since the epoch."""
+    it is not their names. ``once``: a message with the bytes of one of the last so many is
+    overlooked. ``clock`` tells the time, in nanoseconds since the epoch."""
 
     def __init__(
         self,
@@ -54,6 +58,7 @@ class Inlet:
         on_event: Callable[[str, str], None],
         names: Mapping[str, str] | None = None,
         stamped_here: bool = False,
+        once: int = 0,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.source = source
@@ -69,6 +74,10 @@ class Inlet:
         self._taken = 0
         self._refused: Counter[str] = Counter()
         self._kept = 0
+        self._said = ""
+        self._recent: dict[bytes, None] = {}
+        """digests of the last messages, oldest first"""
+        self._once, self._again = once, 0
 
     # ---------------------------------------------------------------- from the protocol's threads
 
@@ -76,6 +85,8 @@ class Inlet:
         """A message that came at ``where``."""
         if len(body) > MOST_BYTES:
             self.refuse(f"longer than {MOST_BYTES} bytes", body, where)
+            return
+        if self._once and self._came_before(body):
             return
         try:
             row = self._row(payload.decode(body), where)
@@ -85,6 +96,17 @@ class Inlet:
             self.refuse(told, body, where)
             return
         self.row(row)
+
+    def _came_before(self, body: bytes) -> bool:
+        digest = hashlib.blake2b(body, digest_size=16).digest()
+        with self._lock:
+            if digest in self._recent:
+                self._again += 1
+                return True
+            self._recent[digest] = None
+            if len(self._recent) > self._once:
+                del self._recent[next(iter(self._recent))]
+        return False
 
     def _row(self, values: Mapping[str, Any], where: str) -> Row:
         if self._stamped_here:
@@ -129,11 +151,14 @@ class Inlet:
                 file.write(json.dumps(entry) + "\n")
 
     def event(self, what: str) -> None:
-        """The connection was lost, or is there again."""
-        self._on_event(self.source.name, what)
+        """The connection was lost, or is there again; said once, however often it is told."""
+        with self._lock:
+            said, self._said = self._said, what
+        if said != what:
+            self._on_event(self.source.name, what)
 
     # ---------------------------------------------------------------- from anywhere
 
     def counts(self) -> InletCounts:
         with self._lock:
-            return InletCounts(self._taken, dict(self._refused))
+            return InletCounts(self._taken, dict(self._refused), self._again)

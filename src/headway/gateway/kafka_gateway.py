@@ -16,6 +16,7 @@ from headway.gateway.addresses import Address
 from headway.gateway.gateway_base import (
     COLUMNS,
     LOGIN,
+    ONCE,
     PAYLOAD,
     STAMP,
     Connection,
@@ -39,6 +40,7 @@ class KafkaGateway(Gateway):
         **PAYLOAD,
         **STAMP,
         **COLUMNS,
+        **ONCE,
         **LOGIN,
         "begin": "latest (default) or earliest: where a group begins that the broker does not know",
         "client": "the name of the consumer group",
@@ -49,7 +51,7 @@ class KafkaGateway(Gateway):
         return _Listener(self, address, inlet)
 
     def speak(self, address: Address, output: str, schema: Schema) -> Speaker:
-        return _Speaker(self, address, schema)
+        return _Speaker(self, address, output, schema)
 
     def settings(self, address: Address) -> dict[str, Any]:
         """What consumers and producers share."""
@@ -126,8 +128,11 @@ class _Listener(Connection):
 
 
 class _Speaker(Speaker):
-    def __init__(self, gateway: KafkaGateway, address: Address, schema: Schema) -> None:
+    def __init__(
+        self, gateway: KafkaGateway, address: Address, output: str, schema: Schema
+    ) -> None:
         super().__init__()
+        self._key = output.encode()  # one partition, so that the order of an output is kept
         self._topic, self._payload = address.place, payload_of(address, schema)
         self._producer = _library().Producer(
             gateway.settings(address)
@@ -149,7 +154,10 @@ class _Speaker(Speaker):
     def say(self, values: Mapping[str, object]) -> None:
         try:
             self._producer.produce(
-                self._topic, self._payload.encode(values), on_delivery=self._delivered
+                self._topic,
+                self._payload.encode(values),
+                self._key,
+                on_delivery=self._delivered,
             )
         except BufferError:  # too many wait for the broker
             self.spoken.refused += 1

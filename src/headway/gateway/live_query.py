@@ -37,7 +37,7 @@ from headway.gateway.gateway_base import Connection, Gateway, Speaker, Spoken, a
 from headway.gateway.inlet import Inlet, InletCounts
 from headway.gateway.message_columns import message_names
 from headway.model.plan import Plan
-from headway.model.query import Criticality, Output
+from headway.model.query import Criticality, Output, Source
 from headway.model.schema import Schema
 
 QUARANTINE = "_quarantine"
@@ -120,7 +120,11 @@ class LiveOutcome:
         """As JSON."""
         return {
             "sources": {
-                name: {"taken": one.taken, "refused": dict(sorted(one.refused.items()))}
+                name: {
+                    "taken": one.taken,
+                    "refused": dict(sorted(one.refused.items())),
+                    "again": one.again,
+                }
                 for name, one in self.sources.items()
             },
             "outputs": {name: _output_data(one) for name, one in self.outputs.items()},
@@ -164,6 +168,10 @@ class LiveQuery:
 
     def __post_init__(self) -> None:
         self._stopping = threading.Event()
+        self.listening = False
+        """all sources are listened to"""
+        self.inlets: dict[str, Inlet] = {}
+        """by source, while it runs and after"""
         self._drops = _DropWriter(self.plan, self.folder)
         self._engine = WallEngine(
             plan=self.plan,
@@ -196,28 +204,17 @@ class LiveQuery:
                 for output in self.plan.query.outputs
             ]
             open_now.callback(self._drops.close)
-            inlets = {
-                source.name: Inlet(
-                    source,
-                    self._engine.feed,
-                    self.folder.folder / QUARANTINE,
-                    on_event=self._event,
-                    names=message_names(self.links.sources[source.name][1], source.schema),
-                    stamped_here=self.links.sources[source.name][1].one_of(
-                        "stamp", "sent", "arrival"
-                    )
-                    == "arrival",
-                )
-                for source in self.plan.query.sources
-            }
+            for source in self.plan.query.sources:
+                self.inlets[source.name] = self._inlet(source)
             listening: list[Connection] = []
             stopper = threading.Thread(
                 target=self._stop_in_time, args=(listening, stop_after), daemon=True
             )
             try:
-                for name, inlet in inlets.items():
+                for name, inlet in self.inlets.items():
                     gateway, address = self.links.sources[name]
                     listening.append(gateway.listen(address, inlet))
+                self.listening = True
                 stopper.start()
                 result = self._engine.run()
             finally:
@@ -232,10 +229,22 @@ class LiveQuery:
             assert isinstance(result.kernel, Kernel)
             counts = counts_of_kernel(result.kernel, self._drops.counts)
         return LiveOutcome(
-            sources={name: inlet.counts() for name, inlet in inlets.items()},
+            sources={name: inlet.counts() for name, inlet in self.inlets.items()},
             outputs={outlet.name: outlet.counts for outlet in outlets},
             dropped=dropped_at(counts),
             interrupted=result.lost is not None,
+        )
+
+    def _inlet(self, source: Source) -> Inlet:
+        _, address = self.links.sources[source.name]
+        return Inlet(
+            source,
+            self._engine.feed,
+            self.folder.folder / QUARANTINE,
+            on_event=self._event,
+            names=message_names(address, source.schema),
+            stamped_here=address.one_of("stamp", "sent", "arrival") == "arrival",
+            once=address.whole("once", 0, 0, 10_000_000),
         )
 
     def _outlet(self, output: Output, schema: Schema, open_now: ExitStack) -> _Outlet:

@@ -15,6 +15,7 @@ from headway.errors import EnvironmentMissing
 from headway.gateway.addresses import Address
 from headway.gateway.gateway_base import (
     COLUMNS,
+    ONCE,
     PAYLOAD,
     STAMP,
     Connection,
@@ -28,6 +29,7 @@ from headway.sources.source_records import needed
 
 PORT = 7447
 HEARTBEAT_S = 0.5
+ANSWER_MS = 3_000
 
 
 class ZenohGateway(Gateway):
@@ -37,6 +39,7 @@ class ZenohGateway(Gateway):
         **PAYLOAD,
         **STAMP,
         **COLUMNS,
+        **ONCE,
         "mode": "client (default) or peer",
         "keep": "an output: last messages kept for those who missed them (default 10000)",
     }
@@ -56,8 +59,8 @@ def open_session(address: Address) -> Any:
     settings = {
         "mode": address.one_of("mode", "client", "peer"),
         "connect/endpoints": [endpoint],
-        "connect/timeout_ms": {"client": 10_000, "peer": 10_000, "router": 10_000},
-        "connect/exit_on_failure": {"client": True, "peer": True, "router": True},
+        "connect/timeout_ms": dict.fromkeys(("client", "peer", "router"), ANSWER_MS),
+        "connect/exit_on_failure": dict.fromkeys(("client", "peer", "router"), True),
         "scouting/multicast/enabled": False,
         # What an output keeps is told from what it sent before by these.
         "timestamping/enabled": True,
@@ -100,8 +103,7 @@ class _Listener(Connection):
         self._misses = self._subscriber.sample_miss_listener(missed)
 
     def close(self) -> None:
-        self._subscriber.undeclare()
-        self._session.close()
+        self._session.close()  # and its subscriber
 
 
 class _Speaker(Speaker):
@@ -124,5 +126,4 @@ class _Speaker(Speaker):
         self.spoken.given += 1
 
     def close(self, patience: float) -> None:
-        self._publisher.undeclare()
         self._session.close()

@@ -73,11 +73,11 @@ def live(
       headway live query.yaml --vehicle vehicle.yaml \\
           --source speed=mqtt://localhost/car/speed \\
           --source 'gps=zenoh://localhost/car/gps?payload=cbor' \\
-          --sink 'warning=mqtt://localhost/car/warning?qos=2' --output results
+          --sink warning=mqtt://localhost/car/warning --output results
 
     \b
     Addresses are SCHEME://HOST[:PORT]/PLACE[?OPTION=VALUE&…]:
-      mqtt:// mqtts://    HOST is the broker, PLACE the topic; qos, client, keep_alive
+      mqtt:// mqtts://    HOST is the broker, PLACE the topic; qos, once, client, keep_alive
       zenoh://            HOST is a router or peer, PLACE the key; mode, keep
       kafka://            HOST is a broker, PLACE the topic; begin, client, tls
       can://              HOST is python-can's interface, PLACE the channel; file=NAME.can
@@ -207,11 +207,16 @@ def _summary(plan: Plan, policy: str, outcome: LiveOutcome) -> dict[str, Any]:
 def _explained(plan: Plan, outcome: LiveOutcome, output: Path) -> Iterator[RenderableType]:
     yield terminal.heading(f"{plan.query.name} on {plan.vehicle.name}, live")
     rows = [
-        [name, f"{one.taken:,}", f"{sum(one.refused.values()):,}" if one.refused else NONE]
+        [
+            name,
+            f"{one.taken:,}",
+            f"{sum(one.refused.values()):,}" if one.refused else NONE,
+            f"{one.again:,}" if one.again else NONE,
+        ]
         for name, one in outcome.sources.items()
     ]
-    headers = ["Source", "Tuples", "Quarantined"]
-    yield terminal.table(Table(title="Messages in", headers=headers, rows=rows, numeric=(1, 2)))
+    headers = ["Source", "Tuples", "Quarantined", "Came again"]
+    yield terminal.table(Table(title="Messages in", headers=headers, rows=rows, numeric=(1, 2, 3)))
     rows = [
         [
             name,
