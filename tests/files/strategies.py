@@ -34,7 +34,7 @@ from headway.model.query import (
     Step,
 )
 from headway.model.schema import DataType, Field, Schema
-from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
+from headway.model.vehicle import Bus, BusCharge, BusKind, Gateway, Link, Node, Vehicle
 
 names = st.sampled_from(
     ["on", "yes", "null", "true", "y", "_", "e1", "filter", "from", "x" * 63]
@@ -256,4 +256,5 @@ vehicles = st.builds(
     ),
     sensors=pairs(names, names),
     pins=pairs(streams, names),
+    bus_charge=st.sampled_from(BusCharge),
 )

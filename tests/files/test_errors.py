@@ -28,7 +28,7 @@ nodes:
 buses:
   b: {kind: can, bit_rate: 500 kbit/s, nodes: [n]}
 """
-KINDS = "filter, map, set, union, join, aggregate, distinct, udo, fusion, component"
+KINDS = "filter, map, set, union, join, aggregate, distinct, sample, udo, fusion, component"
 DURATION = "write a number and a unit of ns, us, ms, s, min or h, such as '30 ms'"
 
 
@@ -50,7 +50,7 @@ def test_the_base_is_sound() -> None:
             "from: j",
             "from: j, form: j",
             "q.yaml:10:16: outputs.o.form: unknown key 'form'; did you mean 'from'? "
-            "known: from, deadline, criticality, weight",
+            "known: from, deadline, criticality, weight, age, reaction",
         ),
         ("from: j, ", "", "q.yaml:10:3: outputs.o: the key 'from' is missing; add it"),
         (

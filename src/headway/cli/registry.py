@@ -75,6 +75,11 @@ COMMANDS: tuple[Command, ...] = (
         "Write a query as a Spark Declarative Pipelines project, which spark-pipelines runs.",
     ),
     _own(
+        "simulate",
+        "Run the nodes of a car in a simulated world with faults; check what must hold in each "
+        "run.",
+    ),
+    _own(
         "build",
         "Build one self-contained executable for each node of a plan: a Python bundle or native "
         "code.",
@@ -99,6 +104,11 @@ COMMANDS: tuple[Command, ...] = (
     _own(
         "schedule",
         "Schedule a task graph on a network of unlike processors and links, before anything runs.",
+    ),
+    _own(
+        "attack",
+        "Attack a plan's promises: search for the latest tuple of every output, and show its "
+        "schedule.",
     ),
     _own(
         "loadtest",

@@ -8,10 +8,12 @@ from headway.compiler.check_query import check
 from headway.compiler.compilation import Compilation, Pass, plan_of
 from headway.compiler.components import expand
 from headway.compiler.deadlines import deadlines
-from headway.compiler.latency.advice import advise
+from headway.compiler.latency.blame import blame
 from headway.compiler.latency.verdict import judge
 from headway.compiler.node_queries import split
 from headway.compiler.placement.placement_solver import place
+from headway.compiler.placement.promised_placement import keep_promises
+from headway.compiler.sampling import fill_holds
 from headway.compiler.schemas import infer
 from headway.compiler.trains import trains
 from headway.compiler.utilisation import rates
@@ -23,6 +25,7 @@ from headway.model.vehicle import Node, Vehicle
 PASSES: tuple[Pass, ...] = (
     check,  # does the query hold together?
     expand,  # components become operators
+    fill_holds,  # how long samples read a value
     infer,  # a schema for every stream; every expression type-checked
     rates,  # how many tuples a second, at worst
     place,  # every operator on a node, every crossing stream on a route
@@ -30,7 +33,8 @@ PASSES: tuple[Pass, ...] = (
     trains,  # operator trains: the tasks of each node
     deadlines,  # relative deadlines by EDF*
     judge,  # loads, and a latency bound for each output
-    advise,  # whom to blame and what would help
+    keep_promises,  # where a promise fails: is there a placement that keeps all?
+    blame,  # where the time of a broken promise goes
 )
 
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Protocol
 
 from headway.compiler.latency.verdict import batch_budget
+from headway.engine.chain_watch import ChainWatch
 from headway.engine.execution_times import ExecutionTimes, vary
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Sink
+from headway.engine.operators.implementations import build_stateful
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.path_tasks import PathTasks
-from headway.engine.program import FREE, RunProgram, build_program
+from headway.engine.program import FREE, BuildOperator, RunProgram, build_program
 from headway.engine.reranking import Reranking
 from headway.engine.reservations import Reservations
 from headway.engine.results import (
@@ -59,6 +61,7 @@ class Engine:
     promise of the plan is still kept. A fresh engine is needed for each run: operators keep state.
     ``fast_path`` off takes no short cuts: the same run, operator by operator and event by event.
     ``times`` says what executions take; without it always the worst case that is declared.
+    ``build`` makes the operators that keep state.
     """
 
     plan: Plan
@@ -68,6 +71,7 @@ class Engine:
     batching: bool = False
     fast_path: bool = True
     times: ExecutionTimes | None = None
+    build: BuildOperator = build_stateful
     keep_trace: bool = True
     keep_outputs: bool = True
     on_output: OutputCallback | None = None
@@ -78,7 +82,7 @@ class Engine:
     def __post_init__(self) -> None:
         chosen = engine_policy_named(self.policy) if isinstance(self.policy, str) else self.policy
         self._policy = chosen
-        self._program = build_program(self.plan, chosen, charged=self.charged)
+        self._program = build_program(self.plan, chosen, charged=self.charged, build=self.build)
         if self.times is not None and self.charged:
             operators = self._program.graph.operators
             vary(self._program.units, self.times, lambda name: operators[name].cost or FREE)
@@ -105,13 +109,15 @@ class Engine:
             batch_budget=self._batch_budget(),
             quick=self.fast_path,
         )
+        if chains := ChainWatch(self.plan):
+            time.watched(chains)
         if self._reserves is not None:
             paths = PathTasks(self.plan, self._program).tables()
             Reservations(paths, time, self._reserves)
         elif isinstance(self._policy, RerankingPolicy):
             Reranking(time, self._policy)
         time.run(arrivals)
-        return RunResult(outputs, side, trace, time.kernel)
+        return RunResult(outputs, side, trace, time.kernel, chains=chains.measured())
 
     def _batch_budget(self) -> int:
         if not self.batching:

@@ -8,6 +8,7 @@ from headway.lazily import fetching
 
 if TYPE_CHECKING:
     from headway.files.json_schema import (
+        faults_json_schema,
         graph_json_schema,
         library_json_schema,
         network_json_schema,
@@ -31,6 +32,7 @@ __all__ = [
     "LoadedQuery",
     "LoadedVehicle",
     "SourceMap",
+    "faults_json_schema",
     "graph_json_schema",
     "library_json_schema",
     "load_query",

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from headway.files.fault_form import FaultsForm
 from headway.files.forms import Form
 from headway.files.graph_forms import GraphForm, NetworkForm
 from headway.files.query_form import LibraryForm, QueryForm
@@ -71,3 +72,8 @@ def network_json_schema() -> dict[str, Any]:
 def taskset_json_schema() -> dict[str, Any]:
     """The form of a task set file."""
     return _schema(TaskSetForm, "Headway task set")
+
+
+def faults_json_schema() -> dict[str, Any]:
+    """The form of a fault file."""
+    return _schema(FaultsForm, "Headway faults")

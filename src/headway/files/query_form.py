@@ -100,6 +100,14 @@ class OutputForm(Form):
     weight: PositiveNumber = Field(
         default=1.0, description="this output's share in the weighted miss ratio"
     )
+    age: PositiveDuration | None = Field(
+        default=None, description="the greatest data age allowed, from each source before it"
+    )
+    reaction: PositiveDuration | None = Field(
+        default=None,
+        description="the longest allowed from a change at a source to the first output that "
+        "shows it; its sources declare their 'gap'",
+    )
 
 
 Steps = Annotated[

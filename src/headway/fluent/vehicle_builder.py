@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from headway.errors import VehicleError
 from headway.files.forms import parse_bit_rate
 from headway.fluent.accepted_values import Duration, to_choice, to_name, to_time
-from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
+from headway.model.vehicle import Bus, BusCharge, BusKind, Gateway, Link, Node, Vehicle
 
 
 class VehicleBuilder:
     """A vehicle in the making; every method returns the builder, so that calls can be chained."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, bus_charge: BusCharge | str = BusCharge.OWN) -> None:
+        """``bus_charge``: what a task's deadline leaves for a bus (:class:`BusCharge`)."""
         self.name = to_name(name, "name")
+        self._bus_charge = to_choice(BusCharge, bus_charge, "bus_charge")
         self._nodes: list[Node] = []
         self._buses: list[Bus] = []
         self._gateways: list[Gateway] = []
@@ -111,6 +113,7 @@ class VehicleBuilder:
             links=tuple(self._links),
             sensors=tuple(self._sensors),
             pins=tuple(self._pins),
+            bus_charge=self._bus_charge,
         )
 
 

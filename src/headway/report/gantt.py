@@ -154,6 +154,9 @@ class GanttChart:
     unit: Fraction = Fraction(1)
     """how much of the schedule's time is one unit on the axis"""
     unit_name: str = ""
+    end_name: str = "makespan"
+    limit_name: str = "deadline"
+    """what the two marks are called"""
 
     @property
     def rows(self) -> list[tuple[str, str]]:
@@ -214,9 +217,9 @@ def gantt_svg(chart: GanttChart, *, heading: bool = True) -> str:
 
 
 def _summary(chart: GanttChart) -> str:
-    words = [f"makespan {chart.text(chart.schedule.makespan)}"]
+    words = [f"{chart.end_name} {chart.text(chart.schedule.makespan)}"]
     if chart.deadline is not None:
-        words.append(f"deadline {chart.text(chart.deadline)}")
+        words.append(f"{chart.limit_name} {chart.text(chart.deadline)}")
     return " · ".join([*words, chart.note] if chart.note else words)
 
 
@@ -249,15 +252,16 @@ def _grid(chart: GanttChart, gutter: float, scale: float, top: float, bottom: fl
 def _marks(chart: GanttChart, gutter: float, scale: float, top: float, bottom: float) -> list[str]:
     """Where the schedule ends and where it should have ended."""
     end = gutter + chart.units(chart.schedule.makespan) * scale
-    parts = [_mark(end, top, bottom, "makespan")]
+    parts = [_mark(end, top, bottom, "makespan", chart.end_name)]
     if chart.deadline is not None and chart.units(chart.deadline) <= chart.end:
-        parts.append(_mark(gutter + chart.units(chart.deadline) * scale, top, bottom, "deadline"))
+        limit = gutter + chart.units(chart.deadline) * scale
+        parts.append(_mark(limit, top, bottom, "deadline", chart.limit_name))
     return parts
 
 
-def _mark(x: float, top: float, bottom: float, kind: str) -> str:
+def _mark(x: float, top: float, bottom: float, kind: str, name: str) -> str:
     line = element("path", class_=kind, d=f"M{number(x)} {number(top - 4)}V{number(bottom)}")
-    text = label(kind, x - 3, bottom + 28, 80, size=10, class_="muted", anchor="end")
+    text = label(name, x - 3, bottom + 28, 80, size=10, class_="muted", anchor="end")
     return group(f"mark {kind}-mark", line, text)
 
 
@@ -300,7 +304,8 @@ def _message_bars(
             x, width = _span(chart, slot.start, slot.finish, gutter, scale)
             fits = width_of(text, LABEL_SIZE) <= width - 4
             shown = text if fits else message.sender
-            bar = _bar(x, ys["link", slot.link], width, shown, colours[message.sender])
+            colour = colours.get(message.sender, len(colours))
+            bar = _bar(x, ys["link", slot.link], width, shown, colour)
             ends = {"data_from": message.sender, "data_to": message.receiver}
             parts.append(group("bar message", *bar, title=title, **ends))
     return parts
@@ -336,7 +341,7 @@ def gantt_html(heading: str, charts: Sequence[GanttChart], tables: Sequence[Tabl
     pick = f'<label>Schedule <select id="pick">{options}</select></label>'
     figures = "\n".join(
         f'<section class="chart"><h2>{escaped(chart.title)}</h2>'
-        f'<p class="muted">makespan {chart.text(chart.schedule.makespan)}'
+        f'<p class="muted">{chart.end_name} {chart.text(chart.schedule.makespan)}'
         f"{' · ' + escaped(chart.note) if chart.note else ''}</p>"
         f'<figure tabindex="0" aria-label="Gantt chart">{gantt_svg(chart, heading=False)}</figure>'
         "</section>"

@@ -10,6 +10,7 @@ import typer
 
 from headway.cli.terminal import write
 from headway.files import (
+    faults_json_schema,
     graph_json_schema,
     library_json_schema,
     network_json_schema,
@@ -26,6 +27,7 @@ class FileKind(StrEnum):
     GRAPH = "graph"
     NETWORK = "network"
     TASKSET = "taskset"
+    FAULTS = "faults"
 
 
 _SCHEMAS = {
@@ -35,6 +37,7 @@ _SCHEMAS = {
     FileKind.GRAPH: graph_json_schema,
     FileKind.NETWORK: network_json_schema,
     FileKind.TASKSET: taskset_json_schema,
+    FileKind.FAULTS: faults_json_schema,
 }
 
 

@@ -28,6 +28,7 @@ more than when the window was due.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headway.compiler.latency.blocking import Sections
@@ -59,10 +60,13 @@ GRAIN = 100_000
 class Analysis(Sections):
     """Solves for the least bounds."""
 
-    def solve(self) -> None:
-        """Raises all bounds until nothing changes."""
+    def solve(self, limits: Mapping[str, int] | None = None) -> bool:
+        """Raises all bounds until nothing changes; or gives up, False, as soon as one of these
+        streams has no bound or is older than its limit: no bound falls again."""
         self._prepare()
         for _ in range(MOST_ROUNDS):
+            if limits and self._beyond(limits):
+                return False
             before = (dict(self.latency), dict(self.accepted), self.responses)
             self._lags = Lags(self)
             self._find_flows(self._operator_ages())
@@ -72,10 +76,15 @@ class Analysis(Sections):
             for node in self.compilation.vehicle.nodes:
                 self._solve_node(node)
             if before == (self.latency, self.accepted, self.responses):
-                return
+                return True
         for task in self.compilation.tasks:
             self.latency[task.name] = self.accepted[task.name] = None
             self.reasons.setdefault(task.node, "the bounds of nodes and buses push each other up")
+        return True
+
+    def _beyond(self, limits: Mapping[str, int]) -> bool:
+        ages = ((self.age_sent(stream), most_allowed) for stream, most_allowed in limits.items())
+        return any(age is None or age > most_allowed for age, most_allowed in ages)
 
     def _prepare(self) -> None:
         compilation = self.compilation
@@ -83,6 +92,9 @@ class Analysis(Sections):
         for source in compilation.graph.sources.values():
             if source.arrivals is not None:
                 self.curves[source.name] = source.arrivals
+        for operator in compilation.graph.operators.values():
+            if (clock := operator.clock) is not None:
+                self.curves[operator.name] = ArrivalCurve((Rate(1, clock.every, clock.jitter),))
         self._partners = DerivedPartners(self.curves)
         self.boundless = boundless(compilation.graph)
         self._declared = compilation.graph
@@ -170,6 +182,7 @@ class Analysis(Sections):
                     busy += piece
             else:  # how much soft work may wait is not bounded, only how urgent it is
                 late, busy = self._lateness_beside(reserved, tasks, demands, due), LONGEST
+            self.busy[node.name] = busy
             if late is None or busy is None:
                 reason = f"{node.name} can be asked for more than it can do"
             else:
@@ -220,7 +233,7 @@ class Analysis(Sections):
         due, held = self.release_age(task), self._held_age(task)
         entry_age = self._entry_age(task)
         if head.traits.emits_on_time:
-            sources = {name: graph.sources[name] for s in task.entries for name in self.flows[s]}
+            sources = {name: graph.sources[name] for name in graph.sources_before(head.name)}
             silent = [source for source in sources.values() if source_lag(source) is None]
             if silent:
                 return (
@@ -238,6 +251,10 @@ class Analysis(Sections):
             demands.append(Demand(curve, cost, back + late_entry - deadline, deadline - oldest))
             pending.append(Demand(curve, cost, entry))
 
+        if head.clock is not None:
+            work = self._works[task.name, task.entries[0]]
+            add(self.curves[head.name], work.per_tuple, due, 0, 0, due)
+            return ""
         runs: list[str] = []
         if head.gathering is not None:
             rates = {

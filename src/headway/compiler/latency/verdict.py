@@ -5,10 +5,11 @@ Also whether the promises still hold in other runs, and how long tuples may run 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from headway.compiler.compilation import Compilation
+from headway.compiler.latency.chains import chains_of
 from headway.compiler.latency.demand import plus
 from headway.compiler.latency.latency_analysis import Analysis
 from headway.compiler.utilisation import operator_load, stream_load
@@ -25,11 +26,28 @@ def judge(compilation: Compilation) -> Compilation:
         return compilation
     analysis = Analysis(compilation)
     analysis.solve()
-    verdict = Verdict(
+    return replace(compilation, verdict=_verdict(compilation, analysis))
+
+
+def judged_within(compilation: Compilation, limits: Mapping[str, int]) -> Compilation | None:
+    """The same, given up with None as soon as an output is known to be later than its limit."""
+    analysis = Analysis(compilation)
+    streams: dict[str, int] = {}
+    for output in compilation.query.outputs:
+        if output.name in limits:
+            known = streams.get(output.stream, limits[output.name])
+            streams[output.stream] = min(known, limits[output.name])
+    if not analysis.solve(streams):
+        return None
+    return replace(compilation, verdict=_verdict(compilation, analysis))
+
+
+def _verdict(compilation: Compilation, analysis: Analysis) -> Verdict:
+    return Verdict(
         loads=tuple(loads_of(compilation)),
         promises=tuple(_promise(output, analysis) for output in compilation.query.outputs),
+        chains=chains_of(analysis),
     )
-    return replace(compilation, verdict=verdict)
 
 
 def loads_of(compilation: Compilation) -> list[Load]:
@@ -117,7 +135,10 @@ def derivation(stream: str, analysis: Analysis) -> list[LatencyStep]:
             head = graph.operators[task.operators[0]]
             window = head.traits.emits_on_time
             until = "until its window closes" if window else "for its other inputs"
-            steps.append(LatencyStep(place=head.name, what=f"{head.name} waits {until}", time=wait))
+            what = f"{head.name} waits {until}"
+            if head.clock is not None:
+                what = f"{head.name} reads a value for so long after it came"
+            steps.append(LatencyStep(place=head.name, what=what, time=wait))
         stream = max(task.entries, key=lambda s: analysis.age_at(s, task.node) or 0)
         steps += reversed(_hops(stream, task, analysis))
     source = graph.sources[stream]
@@ -213,7 +234,7 @@ def batch_budget(plan: Plan) -> int:
     not keep its promises anyway: then every tuple is scheduled by itself.
     """
     verdict = plan.verdict
-    if verdict is None or not verdict.safe:
+    if verdict is None or not verdict.safe or verdict.chains:
         return 0
     compilation = compilation_of(plan)
     budget = min(promise.slack or 0 for promise in verdict.promises)

@@ -32,6 +32,7 @@ from headway_studies.beyond.recorded_segment import (
     recording,
     segment_of,
 )
+from headway_studies.provenance import assumed
 from headway_studies.row_reading import (
     POLICY_NAMES,
     distinct,
@@ -47,6 +48,7 @@ from headway_studies.study import Cell, Claim, Findings, Paper, Row, Scalar, Stu
 from headway_studies.study_charts import BarChart, Grid, Picture
 
 FIGURE = "recorded drive"
+ONE_MINUTE = assumed("one recorded minute, chosen before; costs of operators as in the example")
 RECORDED_POLICIES = {policy: POLICY_NAMES[policy] for policy in ("s-edf", "fifo+", "mc+", "pcs")}
 FUSED_VIEW, RADAR_VIEW = "fused by the query", "radar alone"
 
@@ -136,6 +138,7 @@ def deadline_claims(rows: Sequence[Row]) -> list[Claim]:
             f"rate {fastest:g}: {told or 'nothing is promised'}; "
             f"{sum(values(where(ours, rate=fastest), 'misses')):.0f} of "
             f"{sum(values(where(ours, rate=fastest), 'tuples')):,.0f} deadlines missed",
+            came=ONE_MINUTE,
         ),
         beyond(
             FIGURE,
@@ -146,8 +149,9 @@ def deadline_claims(rows: Sequence[Row]) -> list[Claim]:
             )
             + f"; promised down to {'none' if promised is None else f'{promised:g}'}"
             + (f", refused by the compiler from {max(refused):g}" if refused else ""),
+            came=ONE_MINUTE,
         ),
-        beyond(FIGURE, f"missed deadlines at rate {compared:g}", missed),
+        beyond(FIGURE, f"missed deadlines at rate {compared:g}", missed, came=ONE_MINUTE),
         beyond(
             FIGURE,
             f"times to collision that come out at rate {compared:g}, in time or late",
@@ -156,6 +160,7 @@ def deadline_claims(rows: Sequence[Row]) -> list[Claim]:
                 for policy, name in RECORDED_POLICIES.items()
                 for row in where(outputs_at(rows, policy, compared), output="output2")
             ),
+            came=ONE_MINUTE,
         ),
     ]
 
@@ -183,11 +188,13 @@ def agreement_claims(rows: Sequence[Row]) -> list[Claim]:
             f"{number(found, 'another_car'):.1%} of {number(found, 'both'):.0f} moments{cause}; "
             f"relative speed: {number(found, 'speed_median'):.2f} m/s, 95 % within "
             f"{number(found, 'speed_95'):.2f} m/s",
+            came=ONE_MINUTE,
         ),
         beyond(
             FIGURE,
             f"the least time to collision ({STOPPING_TIME} s are needed to stop)",
             least or "the distance never shrinks",
+            came=ONE_MINUTE,
         ),
     ]
 
@@ -208,6 +215,7 @@ def position_claims(rows: Sequence[Row]) -> list[Claim]:
                 FIGURE,
                 f"mean error of our own position, {fixes(every)}",
                 f"{plain}; without the constant offset of the GNSS {less} m",
+                came=ONE_MINUTE,
             )
         )
     return claims

@@ -91,6 +91,7 @@ def _queue(rows: Sequence[Row], name: str) -> Claim:
         "section 4.3",
         f"the queue of {NAMES[name]}: {worked_example.ORDERS[name]}",
         found,
+        came=worked_example.READ_FROM_TABLES,
         equal=found == worked_example.ORDERS[name],
     )
 
@@ -115,6 +116,7 @@ def _figure_4(rows: Sequence[Row]) -> Claim:
         f"makespan {makespan:g}; tasks: "
         + ", ".join(f"{processor} {tasks[processor]}" for processor in worked_example.PROCESSORS)
         + f"; messages: {links}; on l2: {', '.join(carried['l2']).replace(' ', ' to ') or 'none'}",
+        came=worked_example.READ_FROM_RESULTS,
         equal=makespan == worked_example.FIGURE_4_MAKESPAN
         and {processor: tasks[processor] for processor in worked_example.PROCESSORS}
         == worked_example.FIGURE_4_TASKS
@@ -143,6 +145,7 @@ def _figure_5(rows: Sequence[Row], name: str) -> Claim:
         "figure 5",
         f"{NAMES[name]}: {told}",
         f"{same} of {len(wanted)} points of α as printed",
+        came=worked_example.READ_FROM_RESULTS,
         equal=found == wanted,
     )
 
@@ -163,6 +166,7 @@ def _figure_6(rows: Sequence[Row]) -> Claim:
         "in the same schedule",
         f"{lengths[0]:g} and {lengths[1]:g}; "
         + ("the same schedule" if alike else "different schedules"),
+        came=worked_example.READ_FROM_RESULTS,
         equal=alike and set(lengths) == {worked_example.FIGURE_6_MAKESPAN},
     )
 

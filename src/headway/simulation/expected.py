@@ -1,0 +1,99 @@
+"""What the outputs of an undisturbed run are (the meaning of the query, by virtual time), and on
+what of the car each of them rests."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway.engine.engine import Engine
+from headway.model.graph import graph_of
+from headway.model.operators import Aggregate
+from headway.model.plan import Plan
+from headway.model.query import Output
+from headway.simulation.simulated_car import CarSetting
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedOutput:
+    """``rows`` -> how often. ``elements``: operators and sources before it; ``nodes``: where they
+    are. ``exact``: which tuples there are does not hang on the order of arrival. ``values_change``:
+    a tuple that is lost before it may change others (a window, an outer join). ``reach``: how far
+    (ns) from a lost tuple's time the tuples that it changes may be. ``key_places``: columns
+    that tell a tuple from all others."""
+
+    name: str
+    rows: Counter[str]
+    elements: frozenset[str]
+    nodes: frozenset[str]
+    feeding: frozenset[str]
+    """nodes that send to one of ``nodes``, besides them"""
+    exact: bool
+    values_change: bool
+    reach: int
+    key_places: tuple[int, ...] | None
+    deadline: int
+    promised: bool
+
+
+def text_of(row: Sequence[Any]) -> str:
+    """A tuple as it stands in an output's file, compared as text: NaN is NaN there."""
+    return json.dumps(list(row))
+
+
+def time_of(text: str) -> int:
+    """The timestamp (us) of a tuple given as text."""
+    return int(json.loads(text)[0])
+
+
+def expected_outputs(setting: CarSetting) -> dict[str, ExpectedOutput]:
+    """By the name of the output."""
+    plan = setting.plan
+    meant = Engine(plan=plan, charged=False, keep_trace=False).run(setting.arrivals)
+    rows = {
+        name: Counter(text_of(row) for row in record.rows) for name, record in meant.outputs.items()
+    }
+    promises = plan.verdict.promises if plan.verdict is not None else ()
+    kept = {promise.output for promise in promises if promise.kept}
+    return {
+        output.name: _expected(plan, output, rows[output.name], output.name in kept)
+        for output in plan.query.outputs
+    }
+
+
+def _expected(plan: Plan, output: Output, rows: Counter[str], promised: bool) -> ExpectedOutput:
+    graph, placement = graph_of(plan.query), dict(plan.placement)
+    elements: list[str] = []
+    pending = [output.stream]
+    while pending:
+        name = pending.pop()
+        if name not in elements:
+            elements.append(name)
+            if name in graph.operators:
+                pending += graph.operators[name].streams
+    operators = [graph.operators[name] for name in elements if name in graph.operators]
+    nodes = frozenset(placement[name] for name in elements)
+    feeding = frozenset(c.sender for c in plan.crossings if c.receiver in nodes) - nodes
+    reach = sum(2 * one.looks_back for one in operators)
+    last = graph.operators.get(output.stream)
+    places = None
+    if isinstance(last, Aggregate):
+        columns = [field.name for field in dict(plan.schemas)[output.stream].columns]
+        places = (0, *(columns.index(name) for name in last.by if name in columns))
+    return ExpectedOutput(
+        name=output.name,
+        rows=rows,
+        elements=frozenset(elements),
+        nodes=nodes,
+        feeding=feeding,
+        exact=not any(one.traits.order_matters for one in operators)
+        and not any(graph.sources[n].shedder for n in elements if n in graph.sources),
+        values_change=any(one.traits.keeps_state and one.traits.emits_on_time for one in operators),
+        reach=reach,
+        key_places=places,
+        deadline=output.deadline or 0,
+        promised=promised,
+    )
