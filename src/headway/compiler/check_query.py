@@ -197,6 +197,10 @@ def _operator_problems(operator: Operator, *, timed: bool) -> Iterator[Problem]:
 
 
 def _varying_problems(cost: Cost) -> Iterator[Problem]:
+    if any(time < 0 for _, time in cost.kinds):
+        yield Problem("a cost must not be negative", at="cost")
+    if cost.kinds and cost != Cost(cost.base, kinds=cost.kinds):
+        yield Problem("a cost by kinds of processors is one time for each", at="cost")
     if cost.best is None:
         if cost.mean is not None:
             yield Problem("a mean cost needs the best and the worst", at="cost", want="add 'best'")

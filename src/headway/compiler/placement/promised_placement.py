@@ -29,6 +29,7 @@ from headway.compiler.placement.placement_problem import (
     problem_of,
     respects_capacities,
 )
+from headway.compiler.processor_costs import settle_costs
 from headway.compiler.trains import trains
 from headway.model.plan import Promise
 from headway.model.routes import architecture_of
@@ -120,6 +121,7 @@ class PromiseSearch:
         vehicle = self.compilation.vehicle
         self._architecture = architecture_of(vehicle)
         self._speed = {node.name: node.speed for node in vehicle.nodes}
+        self._kinds = {node.name: node.core_kind for node in vehicle.nodes}
         self._due = {o.name: o.deadline or 1 for o in self.compilation.query.outputs}
 
     def run(self) -> Compilation | None:
@@ -195,7 +197,7 @@ class PromiseSearch:
             trial = replace(
                 self.compilation, placement=layout.placement, routes=layout.routes, verdict=None
             )
-            for run_pass in (split, trains, deadlines):
+            for run_pass in (settle_costs, split, trains, deadlines):
                 trial = run_pass(trial)
             most = {name: int(self._due[name] * limit) for name in targets}
             trial = judged_within(trial, most)
@@ -216,7 +218,11 @@ class PromiseSearch:
             if layout is not None:
                 allowed = (layout.placement[name],)
             cost = operator.cost
-            own = min(cost.per_tuple(self._speed[n]) for n in allowed) if cost is not None else 0
+            own = 0
+            if cost is not None:
+                own = min(
+                    (cost.on(self._kinds[n]) or cost).per_tuple(self._speed[n]) for n in allowed
+                )
             ways = [0]
             for stream in operator.streams:
                 route = () if layout is None else layout.routes.get((stream, allowed[0]), ())

@@ -33,7 +33,8 @@ def worst_cost(operator: Operator, node: Node | None) -> int | None:
     """The longest execution on the node, in nanoseconds; None when no cost is declared."""
     if operator.cost is None:
         return None
-    return operator.cost.worst(node.speed if node else 1)
+    cost = operator.cost.on(node.core_kind if node else None) or operator.cost
+    return cost.worst(node.speed if node else 1)
 
 
 def rate_text(rate: Rate) -> str:
