@@ -8,7 +8,7 @@ from headway.compiler.check_query import check
 from headway.compiler.compilation import Compilation, Pass, plan_of
 from headway.compiler.components import expand
 from headway.compiler.deadlines import deadlines
-from headway.compiler.latency.advice import advise
+from headway.compiler.latency.blame import blame
 from headway.compiler.latency.verdict import judge
 from headway.compiler.node_queries import split
 from headway.compiler.placement.placement_solver import place
@@ -36,7 +36,7 @@ PASSES: tuple[Pass, ...] = (
     deadlines,  # relative deadlines by EDF*
     judge,  # loads, and a latency bound for each output
     keep_promises,  # where a promise fails: is there a placement that keeps all?
-    advise,  # whom to blame and what would help
+    blame,  # where the time of a broken promise goes
 )
 
 

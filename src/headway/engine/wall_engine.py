@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from headway.engine.results import OutputTuple
 
 LOG = logging.getLogger("headway.applications")
+MOST_DROPPED = 1000
+"""dropped tuples that are kept by a run that keeps no outputs; the others are only counted"""
 QUEUE = 1024
 """tuples that may wait for a subscriber"""
 
@@ -193,6 +195,9 @@ class WallEngine:
     an event in the trace, a count in :attr:`keeping_up` and a call of ``on_behind``. At most
     ``most_waiting`` jobs wait; ``when_full`` says which are dropped beyond that
     (:mod:`headway.engine.waiting_room`, also for the defaults).
+
+    A run that is to go on for days has ``keep_outputs`` and ``keep_trace`` off: then subscribers
+    take the outputs, and what is kept does not grow.
     """
 
     plan: Plan
@@ -242,7 +247,7 @@ class WallEngine:
         if epoch is None:
             epoch = time.time_ns() if first is None else first.time
         outputs = records_of(self.plan.query)
-        side = SideOutput()
+        side = SideOutput(most=None if self.keep_outputs else MOST_DROPPED)
         trace = Trace(kept=self.keep_trace)
         run = WallTime(
             self.plan,

@@ -63,6 +63,11 @@ def _entry(key: str, value: Any, depth: int) -> list[str]:
     return lines
 
 
+def flow_text(value: Any) -> str:
+    """The value on one line; reading it gives the same value."""
+    return _flow(value)
+
+
 def _flow(value: Any) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{_scalar(key)}: {_flow(item)}" for key, item in value.items())

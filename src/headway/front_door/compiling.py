@@ -57,6 +57,8 @@ class CompiledQuery:
     plan: Plan
     reservations: tuple[str, ...] = ()
     """with ``policy``: a line for each node and each soft path, what is left for soft load"""
+    way: str = LEAST_TRAFFIC
+    """how operators were placed"""
     loaded_query: LoadedQuery | None = field(default=None, repr=False)
     loaded_vehicle: LoadedVehicle | None = field(default=None, repr=False)
 
@@ -138,6 +140,7 @@ def compile(
     return CompiledQuery(
         plan=plan,
         reservations=reserved,
+        way=placement,
         loaded_query=loaded_query,
         loaded_vehicle=loaded_vehicle,
     )

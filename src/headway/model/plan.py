@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from headway.model.names import Name, StreamName
@@ -13,6 +13,10 @@ from headway.model.vehicle import Vehicle
 PLAN_VERSION = 4
 ONLY_NODE = "vehicle"
 """The node of a plan compiled without a vehicle."""
+
+
+LEFT_OUT = "left out"
+"""of a field whose key is not written into a file where it holds nothing"""
 
 
 class HopKind(StrEnum):
@@ -171,13 +175,44 @@ class Chain:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FixedBound:
+    """What a change does to one output whose promise was broken."""
+
+    output: StreamName
+    before: int | None
+    after: int | None
+    deadline: int
+    """the one that holds after the change"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedLine:
+    """A line of a file: ``- …`` goes, ``+ …`` comes; its number is that in the file before."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanFix:
+    """A change with which every deadline can be promised; it has been tried by compiling it."""
+
+    what: str
+    bounds: tuple[FixedBound, ...]
+    lines: tuple[ChangedLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """Loads of nodes and buses, a promise for each output, and the chains to the outputs that ask
-    for a data age or a reaction time or that a clock stands before."""
+    for a data age or a reaction time or that a clock stands before; where something is not kept,
+    what would help, as far as that was asked."""
 
     loads: tuple[Load, ...]
     promises: tuple[Promise, ...]
     chains: tuple[Chain, ...] = ()
+    fixes: tuple[PlanFix, ...] = field(default=(), metadata={LEFT_OUT: True})
 
     @property
     def safe(self) -> bool:

@@ -64,11 +64,14 @@ class PlacementProblem:
         return all(len(process.nodes) == 1 for process in self.processes.values())
 
 
-def problem_of(compilation: Compilation) -> PlacementProblem:
-    """The placement problem of a compilation whose rates and schemas are known."""
+def problem_of(compilation: Compilation, *, free: bool = False) -> PlacementProblem:
+    """The placement problem of a compilation whose rates and schemas are known. With ``free`` no
+    operator is kept where it is, by a pin or beside its sensor: what other pins could bring."""
     vehicle, graph, rates = compilation.vehicle, compilation.graph, compilation.rates
     architecture = architecture_of(vehicle)
     kept = _kept(compilation)
+    if free:
+        kept = {name: kept[name] for name in graph.sources}
     processes: dict[str, Process] = {}
     for name in graph.sources:
         node, pin = kept[name]
@@ -78,6 +81,8 @@ def problem_of(compilation: Compilation) -> PlacementProblem:
         input_rates = [rates.get(stream, 0.0) for stream in operator.streams]
         node, pin = kept.get(name, ("", ""))
         able = _able(operator, vehicle)
+        if pin == FIRST and node not in able:
+            node = ""
         if not able or (node and node not in able):
             raise _unable(operator, vehicle, node, pin)
         nodes = (node,) if node else able
@@ -104,6 +109,11 @@ def problem_of(compilation: Compilation) -> PlacementProblem:
             )
         )
     return PlacementProblem(architecture, processes, tuple(traffic))
+
+
+PINNED = "it is pinned there"
+FIRST = "it is its sensor's first operator"
+"""Why an operator has one node only."""
 
 
 def _able(operator: Operator, vehicle: Vehicle) -> tuple[str, ...]:
@@ -157,9 +167,9 @@ def _kept(compilation: Compilation) -> dict[str, tuple[str, str]]:
         streams = graph.operators[name].streams
         homes = {sensors[stream] for stream in streams if stream in graph.sources}
         if name in pins:
-            kept[name] = (pins[name], "it is pinned there")
+            kept[name] = (pins[name], PINNED)
         elif len(homes) == 1 and all(stream in graph.sources for stream in streams):
-            kept[name] = (homes.pop(), "it is its sensor's first operator")
+            kept[name] = (homes.pop(), FIRST)
     return kept
 
 

@@ -110,6 +110,8 @@ class PromiseSearch:
 
     compilation: Compilation
     problem: PlacementProblem
+    others: tuple[Placement, ...] = ()
+    """placements of other algorithms, to start from"""
     tries: int = field(init=False)
     _known: dict[tuple[str, ...], _Judged] = field(default_factory=dict, init=False)
     _beyond: dict[tuple[str, ...], float] = field(default_factory=dict, init=False)
@@ -238,7 +240,7 @@ class PromiseSearch:
         some drawn at random around these."""
         default = dict(self.compilation.placement)
         yield default
-        given = [self._flat()]
+        given = [*self.others, self._flat()]
         given += [self._all_on(node.name) for node in self.compilation.vehicle.nodes]
         yield from given
         draw = random.Random(0)

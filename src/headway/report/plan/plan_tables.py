@@ -228,12 +228,11 @@ def promises(plan: Plan) -> Table:
             _optional(promise.slack),
             sign(promise.kept),
             blame_text(promise),
-            promise.advice or NONE,
         ]
         for promise in found
     ]
     headers = ["Output", "Kind", "Deadline", "Bound (ms)", "Slack (ms)", "Kept"]
-    headers += ["Blame", "What would help"]
+    headers += ["Blame"]
     return Table(title="Promises", headers=headers, rows=rows, numeric=(2, 3, 4))
 
 
