@@ -65,6 +65,9 @@ def query_problems(query: Query, *, timed: bool, expanded: bool = False) -> Iter
             yield Problem("the output has no deadline", at=at, want="add 'deadline: 300 ms', say")
         elif output.deadline <= 0:
             yield Problem("a deadline must be longer than nothing", at=f"{at}.deadline")
+        for stream in output.through:
+            if stream not in streams:
+                yield _unknown("stream", stream, streams, f"{at}.through")
         if not output.weight >= 0:
             yield Problem(
                 "a weight must not be negative", at=f"{at}.weight", got=str(output.weight)

@@ -136,7 +136,7 @@ def parse_tree(content: bytes, name: str) -> Element:
     def end(_: str) -> None:
         open_ones.pop()
 
-    def hostile(*_: object) -> None:
+    def hostile(*_: object) -> int:
         raise refuse(
             "the model declares a document type or entities",
             "remove the DOCTYPE: a model has none, and Headway expands no entities",
