@@ -100,6 +100,14 @@ COMMANDS: tuple[Command, ...] = (
         "loads.",
     ),
     _own(
+        "live",
+        "Run a query on live messages: MQTT, Zenoh, Kafka or a CAN bus, in and out.",
+    ),
+    _own(
+        "vss",
+        "List the signals of a Vehicle Signal Specification, or make a source of a query of them.",
+    ),
+    _own(
         "schedule",
         "Schedule a task graph on a network of unlike processors and links, before anything runs.",
     ),

@@ -30,6 +30,7 @@ from headway.model.expression import PythonCall, Sql
 from headway.model.operators import (
     ONLY_PORT,
     Aggregate,
+    AssociationGate,
     Distinct,
     Filter,
     Fusion,
@@ -395,12 +396,16 @@ class GraphBuilder:
         rear: Duration,
         object: str | None = None,
         sensor: str | None = None,
+        gate: AssociationGate | float | None = None,
+        correlated: bool = False,
         gather: Gather | str = Gather.ALL,
         parameters: Mapping[str, Parameter] | None = None,
         optional: OptionalLike | None = None,
         **options: Unpack[OperatorOptions],
     ) -> Stream:
-        """A sensor data fusion operator (SDFO); ``object`` and ``sensor`` are columns."""
+        """A sensor data fusion operator (SDFO); ``object`` and ``sensor`` are columns. ``gate`` is
+        the share of an object's true measurements that is let through, ``correlated`` says that the
+        inputs' errors may depend on each other."""
         at = self.path(name)
         return self.add(
             Fusion(
@@ -412,6 +417,8 @@ class GraphBuilder:
                 rear=to_time(rear, f"{at}.rear"),
                 object_key=object,
                 sensor_key=sensor,
+                gate=AssociationGate(gate) if isinstance(gate, int | float) else gate,
+                correlated=correlated,
                 gather=to_choice(Gather, gather, f"{at}.gather"),
                 parameters=tuple((parameters or {}).items()),
                 optional=to_optional(optional, f"{at}.optional"),
