@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from headway.compiler.latency.demand import LONGEST, plus
 from headway.compiler.latency.latency_analysis import Analysis
@@ -29,6 +30,8 @@ from headway.model.query import Criticality, Output, Source
 
 MOST_CHAINS = 1_000
 """ways to one output that are looked at"""
+LOOKED_AT = 50
+"""so many times as many, to find those that go through given streams"""
 MOST_UNASKED = 20
 """where the query asks nothing of an output, more ways to it are not shown"""
 
@@ -45,15 +48,10 @@ def chains_of(analysis: Analysis) -> tuple[Chain, ...]:
         if not asked and not _clocked(output, graph):
             continue
         most = MOST_CHAINS if asked else MOST_UNASKED
-        ways: list[Way] = []
-        for looked_at, way in enumerate(_ways(output.stream, analysis)):
-            if looked_at > most:
-                break
-            if _passes(way, output.through):
-                ways.append(way)
-        else:
-            looked_at = 0
-        if looked_at > most:
+        looked_at = most * (LOOKED_AT if output.through else 1)
+        every = list(islice(_ways(output.stream, analysis), looked_at + 1))
+        ways = [way for way in every if _passes(way, output.through)]
+        if len(every) > looked_at or len(ways) > most:
             found += [_too_many(output)] if asked else []
         else:
             found += [_chain(output, way, analysis) for way in ways]
