@@ -29,6 +29,7 @@ from headway.compiler.placement.placement_problem import (
     problem_of,
     respects_capacities,
 )
+from headway.compiler.processor_costs import settle_costs
 from headway.compiler.trains import trains
 from headway.model.plan import Asked, Requirement
 from headway.model.routes import architecture_of
@@ -122,6 +123,7 @@ class PromiseSearch:
         vehicle = self.compilation.vehicle
         self._architecture = architecture_of(vehicle)
         self._speed = {node.name: node.speed for node in vehicle.nodes}
+        self._kinds = {node.name: node.core_kind for node in vehicle.nodes}
 
     def run(self, *, all_or_none: bool = False) -> Compilation | None:
         """The compilation with the placement found, judged; None when none was. Half of the tries
@@ -201,7 +203,7 @@ class PromiseSearch:
             trial = replace(
                 self.compilation, placement=layout.placement, routes=layout.routes, verdict=None
             )
-            for run_pass in (split, trains, deadlines):
+            for run_pass in (settle_costs, split, trains, deadlines):
                 trial = run_pass(trial)
             most = {
                 key[0]: int(self._limits[key] * limit)
@@ -226,7 +228,11 @@ class PromiseSearch:
             if layout is not None:
                 allowed = (layout.placement[name],)
             cost = operator.cost
-            own = min(cost.per_tuple(self._speed[n]) for n in allowed) if cost is not None else 0
+            own = 0
+            if cost is not None:
+                own = min(
+                    (cost.on(self._kinds[n]) or cost).per_tuple(self._speed[n]) for n in allowed
+                )
             ways = [0]
             for stream in operator.streams:
                 route = () if layout is None else layout.routes.get((stream, allowed[0]), ())
