@@ -41,6 +41,26 @@ partition: {chance: 0.6, most: 2, shortest: 100 ms, longest: 900 ms}
 reset: {chance: 0.6, most: 3}
 power_cut: {chance: 0.2, shortest: 100 ms, longest: 600 ms}
 """
+DENSE = """
+faults: dense
+within: 0.9
+network: {runs: 0.3, loss: 0.01, retransmit: 20 ms}
+reset: {chance: 1.0, most: 20}
+crash: {chance: 0.5, most: 2, shortest: 10 ms, longest: 60 ms}
+"""
+AWAY = """
+faults: away
+within: 0.3
+isolation: {chance: 0.7, shortest: 500 ms, longest: 900 ms}
+partition: {chance: 0.3, shortest: 500 ms, longest: 900 ms}
+power_cut: {chance: 0.2, shortest: 500 ms, longest: 900 ms, returns: 0.3}
+reset: {chance: 0.3}
+"""
+FORGETFUL = """
+faults: forgetful
+within: 1.0
+crash: {chance: 0.9, most: 3, shortest: 10 ms, longest: 300 ms}
+"""
 TIMING = PeerTiming(give_up=SECOND, linger=2 * SECOND)
 
 
@@ -74,6 +94,8 @@ def campaigns() -> dict[str, Campaign]:
     return {
         "rough": campaign(),
         "calm": campaign(CALM),
-        "forgetful": campaign(checkpoint=0),
+        "dense": campaign(DENSE, every=3_000, tuples=120, checkpoint=100 * MILLISECOND),
+        "away": campaign(AWAY, tuples=90),
+        "forgetful": campaign(FORGETFUL, checkpoint=0),
         "overload": campaign(OVERLOAD, every=10_000, tuples=100, most_kept=8, most_waiting=6),
     }

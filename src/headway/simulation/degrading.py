@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from headway.engine.nodes.peers import PeerTiming
+from headway.engine.operators.operator_base import DropKind
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate
 from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.simulation.expected import ExpectedOutput, text_of, time_of
 from headway.simulation.fault_plan import Fault, FaultKind
+from headway.simulation.reasons import clock_error
 from headway.simulation.simulated_car import BASE, LEAD, CarRun, CarSetting
 from headway.simulation.violations import Violation, some
 
@@ -112,6 +114,40 @@ def _noticed(timing: PeerTiming, run: CarRun) -> Iterator[Violation]:
             yield Violation("a peer that is gone is noticed", node, what)
 
 
+def late_without_cause(expected: Mapping[str, ExpectedOutput], run: CarRun) -> Iterator[Violation]:
+    """Watermarks hold back time until what is under way has come. So a tuple is too late only where
+    one was lost, and only if it was sensed before that one was back."""
+    if any(not one.taken_up and one.number >= len(run.events) for one in run.processes):
+        return  # who has forgotten how far time had come may say anything
+    known = {text for meant in expected.values() for text in meant.dropped}
+    slack = ONWARD + clock_error(run)
+    for one in run.processes:
+        latest = _last_back(run, one.node)
+        late = [
+            text_of(drop.row)
+            for drop in one.drops
+            if drop.kind is DropKind.LATE
+            and (latest is None or drop.row[0] * MICROSECOND > latest + slack)
+        ]
+        if wrong := [text for text in late if text not in known]:
+            yield Violation("a tuple is late for a reason", one.node, some(wrong))
+
+
+def _last_back(run: CarRun, node: str) -> int | None:
+    """The engine's time at which the node last heard again of a lost peer; None: none was lost."""
+    latest, away = None, set[str]()
+    for event in run.events[node]:
+        name, peer = event.get("event"), event.get("peer", "")
+        if name == "peer lost":
+            away.add(peer)
+        elif name == "peer given up":  # its streams have ended
+            return 1 << 62
+        elif name in ("peer back", "peer found", "peer finished") and peer in away:
+            away.discard(peer)
+            latest = event["at"] - BASE - run.start + run.epoch
+    return 1 << 62 if away else latest
+
+
 # -------------------------------------------------------------------- what goes on
 
 
@@ -153,6 +189,9 @@ def _healed(
     timing: PeerTiming, expected: Mapping[str, ExpectedOutput], run: CarRun
 ) -> Iterator[Violation]:
     """What is sensed when all has been well again for a while is all there, and nothing else."""
+    named = (one.get("event") for events in run.events.values() for one in events)
+    if "peer given up" in named:
+        return  # its streams have ended, whoever comes back
     ends = [_end_of(run, at, fault) for at, fault in run.struck]
     gone = {one.node for one in run.processes if one.code not in (0, 3)}
     back = {one.node for one in run.processes if one.code in (0, 3)}

@@ -6,10 +6,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway.engine.engine import Engine
+from headway.engine.operators.operator_base import DropKind
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate
 from headway.model.plan import Plan
@@ -35,6 +36,8 @@ class ExpectedOutput:
     values_change: bool
     reach: int
     key_places: tuple[int, ...] | None
+    dropped: frozenset[str]
+    """tuples that are late in an undisturbed run too, anywhere in the query"""
     deadline: int
     promised: bool
 
@@ -58,8 +61,13 @@ def expected_outputs(setting: CarSetting) -> dict[str, ExpectedOutput]:
     }
     promises = plan.verdict.promises if plan.verdict is not None else ()
     kept = {promise.output for promise in promises if promise.kept}
+    dropped = frozenset(
+        text_of(drop.row) for _, drop in meant.side.dropped if drop.kind is DropKind.LATE
+    )
     return {
-        output.name: _expected(plan, output, rows[output.name], output.name in kept)
+        output.name: replace(
+            _expected(plan, output, rows[output.name], output.name in kept), dropped=dropped
+        )
         for output in plan.query.outputs
     }
 
@@ -94,6 +102,7 @@ def _expected(plan: Plan, output: Output, rows: Counter[str], promised: bool) ->
         values_change=any(one.traits.keeps_state and one.traits.emits_on_time for one in operators),
         reach=reach,
         key_places=places,
+        dropped=frozenset(),
         deadline=output.deadline or 0,
         promised=promised,
     )

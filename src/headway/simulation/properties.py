@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.model.quantities import MICROSECOND, milliseconds
-from headway.simulation.degrading import degrading
+from headway.simulation.degrading import degrading, late_without_cause
 from headway.simulation.expected import ExpectedOutput, text_of, time_of
 from headway.simulation.fault_plan import FaultKind
 from headway.simulation.reasons import (
     Covered,
     clock_error,
     crossed_links,
-    killed,
     last_of,
     loss_reasons,
 )
@@ -42,6 +41,7 @@ def judge(setting: CarSetting, expected: Mapping[str, ExpectedOutput], run: CarR
         found += _links(setting, run)
         found += _reports(run)
         found += _promises(expected, run)
+        found += late_without_cause(expected, run)
         found += degrading(setting, expected, run)
     return Judgement(
         violations=tuple(found),
@@ -136,11 +136,13 @@ def _links(setting: CarSetting, run: CarRun) -> Iterator[Violation]:
         if link.doubled:
             what = f"{link.doubled.total()} tuples taken twice by one process"
             yield Violation("no tuple twice", where, what)
-        if link.lost and not killed(run, link.sender):
-            lost[link.sender] += link.lost.total()
+        if link.lost_by_the_living:
+            lost[link.sender] += link.lost_by_the_living
     for sender, count in lost.items():
         report = last_of(run, sender).report or {}
-        named = report["overflowed"] + report["undelivered"]
+        # A process that is killed while it gives a tuple gives it again when it is taken up.
+        again = sum(one.node == sender and one.taken_up for one in run.processes)
+        named = report["overflowed"] + report["undelivered"] + again * len(setting.plan.crossings)
         if count > named:
             what = f"{count} tuples did not arrive, {named} are named"
             yield Violation("every missing tuple has a reason", f"sent by {sender}", what)

@@ -44,6 +44,8 @@ class CrossedLink:
     """timestamps (us)"""
     doubled: Counter[int]
     """taken twice by one and the same process"""
+    lost_by_the_living: int
+    """of those lost, what no process had sent that was killed and forgotten"""
 
 
 def crossed_links(plan: Plan, run: CarRun) -> list[CrossedLink]:
@@ -68,10 +70,22 @@ def crossed_links(plan: Plan, run: CarRun) -> list[CrossedLink]:
                 receiver=receiver,
                 sent=sent.total(),
                 lost=sent - taken,
+                lost_by_the_living=((sent - taken) - _of_the_dead(run, stream, sender)).total(),
                 doubled=doubled,
             )
         )
     return found
+
+
+def _of_the_dead(run: CarRun, stream: str, sender: str) -> Counter[int]:
+    """What processes of a node have sent that were killed and that no other took up."""
+    found, life = Counter[int](), Counter[int]()
+    for one in run.processes:
+        if one.node == sender:
+            if not one.taken_up:
+                found, life = found + life, Counter[int]()
+            life.update(time for name, time in one.sent if name == stream)
+    return found if last_of(run, sender).code in (0, 3) else found + life
 
 
 def loss_reasons(plan: Plan, run: CarRun) -> list[LossReason]:
