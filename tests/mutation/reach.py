@@ -40,8 +40,8 @@ class WatchedTest:
 class Watcher:
     """A pytest plugin that writes what the tests of a run have entered."""
 
-    def __init__(self, root: Path, result: Path) -> None:
-        self._root = f"{root}{os.sep}"
+    def __init__(self, roots: Sequence[Path], result: Path) -> None:
+        self._roots = tuple(f"{root}{os.sep}" for root in roots)
         self._result = result
         self._passed = False
 
@@ -64,9 +64,10 @@ class Watcher:
             threading.settrace(None)
         if self._passed:
             own = {
-                f"{code.co_filename.removeprefix(self._root)}::{code.co_qualname}"
+                f"{code.co_filename.removeprefix(root)}::{code.co_qualname}"
+                for root in self._roots
                 for code in codes.values()
-                if code.co_filename.startswith(self._root)
+                if code.co_filename.startswith(root)
             }
             seconds = round(time.process_time() - began, 3)
             told = {"name": item.nodeid, "seconds": seconds, "functions": sorted(own)}
