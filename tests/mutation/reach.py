@@ -88,9 +88,10 @@ class Reach:
     def tests_for(self, mutant: Mutant) -> list[WatchedTest]:
         """First those that enter the mutated function, then the others of their files.
 
-        For what runs on import, and for a function that nothing was seen to enter, those that enter
-        anything of the module. Files take turns, each with its quickest test first: what kills a
-        mutant is more often another file than one more test of the same.
+        Files take turns, each with its quickest test first: what kills a mutant is more often
+        another file than one more test of the same. For a function that nothing was seen to enter,
+        those that enter anything of the module. For what runs on import all tests of their files,
+        first those that enter little: a test of a flag need not enter anything.
         """
         function = f"{mutant.path}::{mutant.within}"
         first = [
@@ -103,9 +104,11 @@ class Reach:
             module = f"{mutant.path}::"
             first = [t for t in self.tests if any(name.startswith(module) for name in t.functions)]
         files = {test.file for test in first}
-        seen = {test.name for test in first}
+        seen = {test.name for test in first} if mutant.within else set()
         rest = [test for test in self.tests if test.file in files and test.name not in seen]
-        return [*_in_turns(first), *_in_turns(rest)]
+        if mutant.within:
+            return [*_in_turns(first), *_in_turns(rest)]
+        return sorted(rest, key=lambda test: (len(test.functions), test.seconds, test.name))
 
 
 def _in_turns(tests: Sequence[WatchedTest]) -> list[WatchedTest]:
