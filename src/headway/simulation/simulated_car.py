@@ -45,6 +45,7 @@ class CarSetting:
     most_waiting: int | None = None
     when_full: WhenFull = WhenFull.SHED
     most_kept: int = 4096
+    checkpoint: int = SECOND
 
     @property
     def parts(self) -> list[NodeSlice]:
@@ -149,6 +150,7 @@ class SimulatedCar:
             most_waiting=self._setting.most_waiting,
             when_full=self._setting.when_full,
             most_kept=self._setting.most_kept,
+            checkpoint=self._setting.checkpoint,
             resume=resume,
         )
         begin = partial(self._begin, seen)
