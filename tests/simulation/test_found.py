@@ -4,6 +4,7 @@ that it breaks; and what it found by itself stays mended."""
 from __future__ import annotations
 
 from collections import Counter, deque
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -15,7 +16,11 @@ from headway.engine.nodes.links import Connection, Outgoing, Place
 from headway.engine.nodes.node_process import OtherNodes
 from headway.engine.nodes.peers import Liveness, Peers
 from headway.engine.nodes.wire_format import FrameKind, Sent
+from headway.model.quantities import MILLISECOND
 from headway.simulation.campaign import Campaign
+from headway.simulation.fault_plan import Fault, FaultKind
+from headway.simulation.properties import judge
+from headway.simulation.simulated_car import SimulatedCar
 
 SEEDS = 40
 FULL_DISK = "faults: full\nfull_disk: {chance: 1.0, longest: 300 ms}\n"
@@ -156,3 +161,23 @@ def test_what_a_peer_never_got_is_counted_when_a_node_ends() -> None:
             ]
     assert seen
     assert all(count > 0 for count in seen)
+
+
+def test_a_node_that_began_anew_and_is_killed_again_takes_nothing_twice() -> None:
+    """Its state could not be kept on a full disk, so it skips what came before its second start;
+    its third takes up the second, which had not taken in what it skipped."""
+    made = campaign("faults: none", tuples=40)
+    ms = MILLISECOND
+    faults = (
+        Fault(kind=FaultKind.FULL_DISK, at=121 * ms, until=180 * ms, nodes=("rear",)),
+        Fault(kind=FaultKind.CRASH, at=240 * ms, until=457 * ms, nodes=("rear",), calls=5),
+        Fault(kind=FaultKind.CRASH, at=645 * ms, until=860 * ms, nodes=("rear",), calls=5),
+    )
+    run = SimulatedCar(made.setting, made.setting.parts, replace(made.plan(0), faults=faults)).run()
+    first, second, third = (one for one in run.processes if one.node == "rear")
+    assert (first.code, second.code, third.code) == (-9, -9, 0)
+    assert not second.taken_up
+    assert third.taken_up
+    assert judge(made.setting, made.expected, run).violations == ()
+    times = [at for one in (first, second, third) for _, at in one.sent]
+    assert len(set(times)) == len(times)

@@ -13,6 +13,7 @@ from headway.compiler.latency.verdict import judge
 from headway.compiler.node_queries import split
 from headway.compiler.placement.placement_solver import place
 from headway.compiler.placement.promised_placement import keep_promises
+from headway.compiler.processor_costs import settle_costs
 from headway.compiler.sampling import fill_holds
 from headway.compiler.schemas import infer
 from headway.compiler.trains import trains
@@ -29,6 +30,7 @@ PASSES: tuple[Pass, ...] = (
     infer,  # a schema for every stream; every expression type-checked
     rates,  # how many tuples a second, at worst
     place,  # every operator on a node, every crossing stream on a route
+    settle_costs,  # what operators cost on the kind of their nodes
     split,  # a low-level query for each node
     trains,  # operator trains: the tasks of each node
     deadlines,  # relative deadlines by EDF*
@@ -67,5 +69,5 @@ def recompile(plan: Plan, query: Query) -> Plan:
         node_queries=plan.node_queries,
         crossings=plan.crossings,
     )
-    changed = plan_of(deadlines(trains(infer(compilation))))
+    changed = plan_of(deadlines(trains(settle_costs(infer(compilation)))))
     return replace(changed, crossings=plan.crossings, static_order=plan.static_order)
