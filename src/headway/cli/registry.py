@@ -42,6 +42,12 @@ COMMANDS: tuple[Command, ...] = (
         "Make a small project: a query, a vehicle, ten seconds of a recording, tests and a README.",
     ),
     _own("examples", "List the examples that come with Headway, or copy them into a folder."),
+    Command(
+        "import",
+        "Import an Amalthea model (APP4MC, WATERS challenges): its tasks as a query, its cores as "
+        "a vehicle.",
+        "headway.cli.commands.import_model:import_amalthea",
+    ),
     _own(
         "compile",
         "Compile a query for a vehicle: where each operator runs, by when, and what can be "
