@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from headway.compiler.compilation import silent
 from headway.compiler.placement.promised_placement import Targets
 from headway.errors import HeadwayError
 from headway.files.yaml_edits import YamlEdit
@@ -57,7 +58,7 @@ class FixSearch:
     plan: Plan
     files: CarFiles
     compiled: Compiler
-    tell: Callable[[str], None] = lambda _: None
+    tell: Callable[[str], None] = silent
     trials: int = field(init=False)
 
     def __post_init__(self) -> None:
