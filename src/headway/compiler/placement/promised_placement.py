@@ -29,6 +29,7 @@ from headway.compiler.placement.placement_problem import (
     problem_of,
     respects_capacities,
 )
+from headway.compiler.processor_costs import settle_costs
 from headway.compiler.trains import trains
 from headway.model.plan import Asked, Requirement
 from headway.model.routes import architecture_of
@@ -55,6 +56,7 @@ def keep_promises(compilation: Compilation) -> Compilation:
     problem = problem_of(compilation)
     if problem.settled:
         return compilation
+    compilation.tell("Looking for a placement that keeps all promises …")
     return PromiseSearch(compilation, problem).run() or compilation
 
 
@@ -121,18 +123,22 @@ class PromiseSearch:
         vehicle = self.compilation.vehicle
         self._architecture = architecture_of(vehicle)
         self._speed = {node.name: node.speed for node in vehicle.nodes}
+        self._kinds = {node.name: node.core_kind for node in vehicle.nodes}
 
-    def run(self) -> Compilation | None:
-        """The compilation with the placement found, judged; None when none was."""
+    def run(self, *, all_or_none: bool = False) -> Compilation | None:
+        """The compilation with the placement found, judged; None when none was. Half of the tries
+        are for the hard promises alone, unless it is to be ``all_or_none``."""
         verdict = self.compilation.verdict
         assert verdict is not None
         asked = verdict.requirements
         self._limits = {one.key: max(1, one.limit) for one in asked}
         shortest = self._shortest()
-        tries = self.tries
         everything = frozenset(one.key for one in asked)
         hard = frozenset(one.key for one in asked if one.hard)
-        for targets in dict.fromkeys((everything, hard)):
+        wanted = {everything: self.tries}
+        if hard < everything and not all_or_none:
+            wanted = {everything: self.tries - self.tries // 2, hard: self.tries // 2}
+        for targets, tries in wanted.items():
             broken = any(not one.kept for one in asked if one.key in targets)
             if not broken or any(shortest[key[0]] > self._limits[key] for key in targets):
                 continue
@@ -197,7 +203,7 @@ class PromiseSearch:
             trial = replace(
                 self.compilation, placement=layout.placement, routes=layout.routes, verdict=None
             )
-            for run_pass in (split, trains, deadlines):
+            for run_pass in (settle_costs, split, trains, deadlines):
                 trial = run_pass(trial)
             most = {
                 key[0]: int(self._limits[key] * limit)
@@ -222,7 +228,11 @@ class PromiseSearch:
             if layout is not None:
                 allowed = (layout.placement[name],)
             cost = operator.cost
-            own = min(cost.per_tuple(self._speed[n]) for n in allowed) if cost is not None else 0
+            own = 0
+            if cost is not None:
+                own = min(
+                    (cost.on(self._kinds[n]) or cost).per_tuple(self._speed[n]) for n in allowed
+                )
             ways = [0]
             for stream in operator.streams:
                 route = () if layout is None else layout.routes.get((stream, allowed[0]), ())

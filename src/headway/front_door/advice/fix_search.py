@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from headway.compiler.compilation import silent
 from headway.compiler.placement.promised_placement import Targets
 from headway.errors import HeadwayError
 from headway.files.yaml_edits import YamlEdit
-from headway.front_door.advice.candidate_changes import CandidateChange, Kind, Ladder, kinds_of
+from headway.front_door.advice.candidate_changes import (
+    CandidateChange,
+    Kind,
+    Ladder,
+    faster_everything,
+    kinds_of,
+)
 from headway.front_door.advice.car_files import CarFiles
 from headway.front_door.advice.pins_that_help import pin_changes
 from headway.model.graph import graph_of
@@ -51,7 +58,7 @@ class FixSearch:
     plan: Plan
     files: CarFiles
     compiled: Compiler
-    tell: Callable[[str], None] = lambda _: None
+    tell: Callable[[str], None] = silent
     trials: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -121,9 +128,15 @@ class FixSearch:
                 if changed is not None:
                     yield change, changed
         late = frozenset(one.output for one in self._asked if not one.kept and one.key in wanted)
-        for kind in kinds_of(files, self.plan, self._on_way(late)):
+        on_way, bought = self._on_way(late), False
+        for kind in kinds_of(files, self.plan, on_way):
             self.tell(f"What would help? {self.trials} trials are left …")
             best = self._least(kind, files, wanted)
+            if best is not None:
+                bought = bought or bool(best[0].vehicle)
+                yield best
+        if not bought:
+            best = self._least(tuple(faster_everything(files, on_way)), files, wanted)
             if best is not None:
                 yield best
 
