@@ -10,6 +10,7 @@ from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.operators import (
     ONLY_PORT,
     Aggregate,
+    AssociationGate,
     Distinct,
     Filter,
     Fusion,
@@ -161,6 +162,8 @@ steps: st.SearchStrategy[Step] = st.one_of(
         rear=lengths,
         object_key=st.none() | names,
         sensor_key=st.none() | names,
+        gate=st.none() | st.builds(AssociationGate, st.floats(0.5, 0.999), st.integers(1, 9)),
+        correlated=st.booleans(),
         **CLASS,
     ),
     st.builds(ComponentUse, name=st.just("unnamed"), component=names, inputs=ports(0)),

@@ -3,6 +3,7 @@ runs of all vehicles of a recording added up."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -179,15 +180,26 @@ def weighted_miss_ratio(outputs: Sequence[OutputSummary]) -> float:
 
 @dataclass(slots=True)
 class SideOutput:
-    """Dropped tuples with the time they were dropped."""
+    """Dropped tuples with the time they were dropped; the first ``most``, where that is given."""
 
     dropped: list[tuple[int, Dropped]] = field(default_factory=list)
+    most: int | None = None
+    left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(where, kind) -> tuples that were dropped after those"""
 
     def take(self, dropped: Dropped, now: int) -> None:
-        self.dropped.append((now, dropped))
+        if self.most is None or len(self.dropped) < self.most:
+            self.dropped.append((now, dropped))
+        else:
+            self.left_out[dropped.where, dropped.kind] += 1
 
     def count(self, kind: str) -> int:
-        return sum(one.kind == kind for _, one in self.dropped)
+        kept = sum(one.kind == kind for _, one in self.dropped)
+        return kept + sum(n for (_, other), n in self.left_out.items() if other == kind)
+
+    def by_place(self) -> Counter[tuple[str, str]]:
+        """How many, by where they were dropped and the kind."""
+        return self.left_out + Counter((one.where, one.kind) for _, one in self.dropped)
 
 
 class ScheduledUnit(Protocol):

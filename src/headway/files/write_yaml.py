@@ -63,6 +63,11 @@ def _entry(key: str, value: Any, depth: int) -> list[str]:
     return lines
 
 
+def flow_text(value: Any) -> str:
+    """The value on one line; reading it gives the same value."""
+    return _flow(value)
+
+
 def _flow(value: Any) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{_scalar(key)}: {_flow(item)}" for key, item in value.items())
@@ -234,6 +239,8 @@ def _output(output: Output) -> dict[str, Any]:
         result["age"] = format_duration(output.age)
     if output.reaction is not None:
         result["reaction"] = format_duration(output.reaction)
+    if output.through:
+        result["through"] = list(output.through)
     return result
 
 

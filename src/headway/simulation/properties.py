@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.model.quantities import MICROSECOND, milliseconds
+from headway.simulation.degrading import degrading
 from headway.simulation.expected import ExpectedOutput, text_of, time_of
 from headway.simulation.fault_plan import FaultKind
 from headway.simulation.reasons import (
@@ -20,21 +21,7 @@ from headway.simulation.reasons import (
     loss_reasons,
 )
 from headway.simulation.simulated_car import CarRun, CarSetting
-
-SHOWN = 3
-"""tuples in a message"""
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A property that a run does not have: which, of what, and what was seen instead."""
-
-    rule: str
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.rule} ({self.where}): {self.what}"
+from headway.simulation.violations import Violation, some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +42,7 @@ def judge(setting: CarSetting, expected: Mapping[str, ExpectedOutput], run: CarR
         found += _links(setting, run)
         found += _reports(run)
         found += _promises(expected, run)
+        found += degrading(setting, expected, run)
     return Judgement(
         violations=tuple(found),
         missing=dict(sorted(missing.items())),
@@ -102,7 +90,7 @@ def _outputs(
             else:
                 missing[why] += 1
         if unexplained:
-            what = f"{len(unexplained)} without a reason: {_some(unexplained)}"
+            what = f"{len(unexplained)} without a reason: {some(unexplained)}"
             yield Violation("every missing tuple has a reason", name, what)
         yield from _extra(name, meant, found, covered)
 
@@ -119,7 +107,7 @@ def _extra(
         doubled += [key for key, count in keys.items() if count > 1 and key not in doubled]
     doubled = [text for text in doubled if not covered.by_a_death(time_of(text))]
     if doubled:
-        what = f"{len(doubled)} more than once: {_some(doubled)}"
+        what = f"{len(doubled)} more than once: {some(doubled)}"
         yield Violation("no tuple twice", name, what)
     new = [
         text
@@ -128,7 +116,7 @@ def _extra(
         and not (meant.values_change and covered.reason(time_of(text)) is not None)
     ]
     if new:
-        what = f"{len(new)} that no undisturbed run gives: {_some(new)}"
+        what = f"{len(new)} that no undisturbed run gives: {some(new)}"
         yield Violation("no tuple that should not be", name, what)
 
 
@@ -136,10 +124,6 @@ def _key(text: str, meant: ExpectedOutput) -> str:
     row = json.loads(text)
     assert meant.key_places is not None
     return text_of([row[place] for place in meant.key_places])
-
-
-def _some(texts: list[str]) -> str:
-    return ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
 
 
 # -------------------------------------------------------------------- between nodes

@@ -15,9 +15,11 @@ from headway.engine.nodes.node_slice import NodeSlice
 from headway.engine.nodes.wire_format import Sent
 from headway.engine.operators.operator_base import Dropped
 from headway.errors import HeadwayError, NodeFailed
-from headway.model.quantities import MICROSECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.simulation.simulated_machine import SimulatedMachine
 
+IN_HAND = 5 * MILLISECOND
+"""what came within that time may be neither waiting nor done"""
 KILLED = -9
 UNFORESEEN = -1
 """an error that the command line would not have made a message of"""
@@ -62,6 +64,8 @@ class ObservedProcess(NodeProcess):
         seen: Incarnation,
     ) -> None:
         self._at_hand, self._seen = arrivals, seen
+        self._just_come: list[tuple[int, int]] = []
+        """when (time of the world), and its timestamp"""
         super().__init__(part, settings, machine)
 
     def _recording(self) -> Iterator[Arrival]:
@@ -74,6 +78,9 @@ class ObservedProcess(NodeProcess):
 
     def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
         self._seen.received += [(stream, sent.row[0]) for sent in rows]
+        now = self._seen.machine.turns.now
+        self._just_come = [one for one in self._just_come if one[0] > now - IN_HAND]
+        self._just_come += [(now, sent.row[0]) for sent in rows]
         super().rows(stream, rows, place)
 
     def _drop(self, dropped: Dropped, now: int) -> None:
@@ -90,6 +97,12 @@ class ObservedProcess(NodeProcess):
         for _, arguments in run._inbox:
             if len(arguments) == 3 and isinstance(arguments[1], list):
                 times += [sent.row[0] * MICROSECOND for sent in arguments[1]]
+        # What was in the hands of a thread is in no list.
+        now_there = self._seen.machine.turns.now
+        times += [at * MICROSECOND for came, at in self._just_come if came > now_there - IN_HAND]
+        for units in run.kernel.program.windows.units.values():
+            flights = [one for unit in units for one in unit.flights or ()]
+            times += [at * MICROSECOND for at, _, flight in flights if not flight.landed]
         outside, ingests = run._outside.marks, run.kernel.ingests
         marks = [outside.get(name, ingest.watermark) for name, ingest in ingests.items()]
         known = [mark * MICROSECOND for mark in marks if mark is not None]

@@ -10,6 +10,7 @@ from headway.errors import InputError
 from headway.extensions import ExtensionObjects
 from headway_studies.aedsms import (
     aedsms_tasks,
+    cities,
     crashes,
     fusion_latency,
     output1_latency,
@@ -53,6 +54,7 @@ OURS: dict[str, Study] = {
         crashes.STUDY,
         tracking.STUDY,
         position_error.STUDY,
+        cities.STUDY,
         # ROP-EDF
         er_edf_example.STUDY,
         admission.STUDY,

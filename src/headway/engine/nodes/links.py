@@ -204,6 +204,8 @@ class Outgoing:
         self._kept: deque[KeptFrame] = deque()
         self._most = most
         self._mark: dict[int, WireFrame] = {}
+        self._unsure: list[KeptFrame] = []
+        """no longer kept, but sent: they come, unless the connection breaks first"""
 
     def snapshot(self) -> dict[str, Any]:
         """All that outlives a process, as JSON-able data."""
@@ -215,6 +217,7 @@ class Outgoing:
                 [kept.stream, kept.sequence, b64encode(kept.data).decode(), kept.tuples]
                 for kept in self._kept
             ],
+            "unsure": [[gone.stream, gone.sequence, gone.tuples] for gone in self._unsure],
             "marks": [
                 [stream, int(mark.kind), mark.schema, b64encode(mark.payload).decode()]
                 for stream, mark in sorted(self._mark.items())
@@ -228,6 +231,9 @@ class Outgoing:
             KeptFrame(stream, sequence, b64decode(data), tuples)
             for stream, sequence, data, tuples in state["kept"]
         )
+        self._unsure = [
+            KeptFrame(stream, sequence, b"", tuples) for stream, sequence, tuples in state["unsure"]
+        ]
         self._mark = {
             stream: WireFrame(FrameKind(kind), stream, schema, 0, b64decode(payload))
             for stream, kind, schema, payload in state["marks"]
@@ -254,6 +260,8 @@ class Outgoing:
             dropped = self._kept.popleft()
             if not self.up:
                 self.overflowed += dropped.tuples
+            elif dropped.tuples:
+                self._unsure.append(dropped._replace(data=b""))
         if self.up and self.connection is not None:
             self.connection.send_bytes(kept.data)
 
@@ -265,6 +273,8 @@ class Outgoing:
         again = self._incarnation not in ("", incarnation)
         self._incarnation = incarnation
         self.acknowledge(positions)
+        self.overflowed += sum(gone.tuples for gone in self._unsure)
+        self._unsure.clear()
         self.up, self.backoff = True, 0
         assert self.connection is not None
         for kept in self._kept:
@@ -276,11 +286,13 @@ class Outgoing:
     def acknowledge(self, positions: dict[int, int]) -> None:
         if any(positions.get(kept.stream, 0) >= kept.sequence for kept in self._kept):
             self._kept = deque(k for k in self._kept if positions.get(k.stream, 0) < k.sequence)
+        if self._unsure:
+            self._unsure = [k for k in self._unsure if positions.get(k.stream, 0) < k.sequence]
 
     @property
     def undelivered(self) -> int:
         """Tuples that have not been acknowledged."""
-        return sum(kept.tuples for kept in self._kept)
+        return sum(kept.tuples for kept in (*self._kept, *self._unsure))
 
     @property
     def done(self) -> bool:

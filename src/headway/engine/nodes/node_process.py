@@ -451,11 +451,12 @@ class NodeProcess:
         elif self._state is not None and self._state.kept is not None:
             yield from islice(arrivals, run.replayed, None)
         else:  # what came before is gone, whether it had been taken in or not
-            since = pace.now()
+            since = PacedClock.now(pace)  # no reading that a run done over again would ask for
             for arrival in arrivals:
                 if arrival.time >= since:
                     yield arrival
                 else:
+                    run.replayed += 1  # nor does one that is taken up later take it in
                     self._miss({arrival.source: 1})
 
     def _miss(self, counts: Mapping[str, int]) -> None:
@@ -507,7 +508,8 @@ class NodeProcess:
                 "senders": {name: (i, dict(p)) for name, (i, p) in others.positions.items()},
             }
 
-        state.begin(run.post, peers, snapshot)
+        with written_to(state.path):
+            state.begin(run.post, peers, snapshot)
         if kept is None:
             taken_in(safe=False)
             return
@@ -519,14 +521,15 @@ class NodeProcess:
         self._resumption.missed = dict(node["missed"])
         self._resumption.checkpoint = kept.checkpoint.number
         self._resumption.taken_again = sum(one[0] == "post" for one in kept.taken.entries)
-        keeper.take_up(kept.taken, kept.checkpoint.number)
+        with written_to(state.path):
+            keeper.take_up(kept.taken, kept.checkpoint.number)
 
     def _live(self, state: NodeState, run: WallTime, others: OtherNodes) -> None:
         """What was kept has been done over again: from here on time is the machine's."""
         peers, now = self._peers, PacedClock.now(self._pace)
         assert peers is not None
         self._resumption.down = now - run.kernel.now
-        before = dict(self._resumption.missed)
+        before, passed = dict(self._resumption.missed), run.replayed
         self._miss(run.pass_over(now))
         missed = {s: n - before.get(s, 0) for s, n in self._resumption.missed.items()}
         for peer in others.lost:
@@ -537,6 +540,7 @@ class NodeProcess:
             taken_again=self._resumption.taken_again,
             down_ns=self._resumption.down,
             missed=missed,
+            arrivals_passed_over=[passed, run.replayed],
         )
 
     def _resumed(self, state: NodeState | None, outputs: NodeOutputs) -> dict[str, Any] | None:

@@ -31,6 +31,7 @@ from headway.engine.wall_time import Post
 
 MOST_TIMES = 256
 """readings of the clock in one entry"""
+NONE = -1
 SHARE = 50
 """a checkpoint may take this part of the time: where it takes longer, there are fewer"""
 
@@ -40,7 +41,7 @@ class KeptRun(NamedTuple):
 
     entries: list[list[Any]]
     journal: int
-    """which of the two journals is being written"""
+    """which of the two journals is being written; NONE: neither can be believed"""
     alone: bool
     """whether the mark of the checkpoint is in that one"""
     last: int
@@ -66,7 +67,7 @@ def read_taken(machine: Machine, folder: Path, node: str, checkpoint: int) -> Ke
     after = after_mark([entry for one in found for entry in one[2]], checkpoint)
     if after is None:
         missing = f"{folder / node}.taken.*: nothing since checkpoint {checkpoint}"
-        return KeptRun([], 0, False, checkpoint, damage or missing)
+        return KeptRun([], NONE, True, checkpoint, damage or missing)
     _, journal, newest, _ = found[-1]
     last = max(entry[1] for entry in newest if entry[0] == "checkpoint")
     return KeptRun(after, journal, after_mark(newest, checkpoint) is not None, last, damage)
@@ -154,8 +155,11 @@ class RunKeeper:
     def take_up(self, kept: KeptRun, checkpoint: int) -> None:
         """Does over again what was kept since a checkpoint."""
         self.number = self.done = max(checkpoint, kept.last)
-        self._current, self._alone = kept.journal, kept.alone
-        self._journals[self._current].go_on()
+        self._current, self._alone = max(kept.journal, 0), kept.alone
+        if kept.journal == NONE:
+            self._journals[self._current].begin(checkpoint)
+        else:
+            self._journals[self._current].go_on()
         self._writes = True
         for entry in kept.entries:
             if entry[0] == "clock":

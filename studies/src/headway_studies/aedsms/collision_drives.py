@@ -92,6 +92,12 @@ def drive(trial: int, radar_objects: int | None = None) -> DriveRecording:
     return record(SCENARIO, trial=trial, sensors=SensorModel(radar_objects=radar_objects))
 
 
+@lru_cache(maxsize=2)
+def city_drive(city: int, trial: int) -> DriveRecording:
+    """A drive through another city: the same scenario with cars that stand elsewhere."""
+    return record(replace(SCENARIO, seed=city), trial=trial)
+
+
 @lru_cache(maxsize=12)
 def driven(trial: int, setting: Setting) -> Trial:
     """A drive on the papers' vehicle; studies that ask for the same run of it share it."""

@@ -174,7 +174,7 @@ def _delays(rows: Sequence[Row]) -> LineChart:
 STUDY = Study(
     name="basic-costs",
     paper=Paper.S_EDF,
-    figures=("figure 9", "figure 10", "figure 11", "figure 12"),
+    figures=("section 6.1.1",),
     title="The basic study over what a decision costs",
     seconds=20,
     cells=cells,
