@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from headway_studies.hvlb_cc.schedule_lengths import BEST_SPEEDUP, STUDY, TASKS, WORST_SLR
@@ -34,7 +36,7 @@ def rows(**better: float) -> list[Row]:
     return found
 
 
-def verdicts(given: list[Row]) -> dict[str, list[Verdict]]:
+def verdicts(given: Sequence[Row]) -> dict[str, list[Verdict]]:
     found: dict[str, list[Verdict]] = {}
     for claim in STUDY.analyse(given).claims:
         found.setdefault(claim.published.split()[0], []).append(claim.verdict)
