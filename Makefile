@@ -54,7 +54,7 @@ $(BIN)/python:
 
 $(STAMP): pyproject.toml studies/pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt --editable '.[spark,connect,tables,plot,optimal,native,can,mdf,mcap,kafka,sumo,cam,simulation,dev]' \
+	  --constraint constraints.txt --editable '.[spark,connect,tables,plot,optimal,native,can,mdf,mcap,kafka,mqtt,zenoh,cbor,protobuf,sumo,cam,simulation,dev]' \
 	  --editable ./studies
 	@touch $@
 

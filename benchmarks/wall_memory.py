@@ -29,12 +29,13 @@ from headway.engine.operator_counts import operator_counts
 from headway.engine.wall_engine import WallEngine
 from headway.files import load_query, load_vehicle
 from headway.model.plan import Plan
-from headway.model.quantities import MICROSECOND
+from headway.model.quantities import MICROSECOND, SECOND
 from headway.model.user_operator import find_modules_beside
 from headway.sources.parquet_file import StreamWriter
 
 EVERY_US = 2_000
 TAKES_S = 0.004
+HOUR = 3600 * SECOND
 BEGIN_US = 1_700_000_000_000_000
 QUERY = """query: flooded
 schemas:
@@ -110,7 +111,14 @@ def in_an_engine(seconds: int) -> None:
     """The process that is watched."""
     with tempfile.TemporaryDirectory() as scratch:
         plan = plan_in(Path(scratch))
-        engine = WallEngine(plan=plan, keep_trace=False, keep_outputs=False, most_waiting=1000)
+        engine = WallEngine(
+            plan=plan,
+            keep_trace=False,
+            keep_outputs=False,
+            most_waiting=1000,
+            tolerance=HOUR,  # that it cannot keep up is known
+            backlog=1000,
+        )
         seen = [0]
 
         def count(_: object) -> None:

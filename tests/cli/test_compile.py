@@ -115,7 +115,13 @@ def test_json_has_the_fixes(burst: tuple[Path, Path]) -> None:
     outcome = headway("compile", query, "--vehicle", vehicle, "--json")
     fixes = json.loads(outcome.out)["verdict"]["fixes"]
     assert fixes[0]["bounds"] == [
-        {"output": "o", "before": 900_000_000, "after": 900_000, "deadline": 25_000_000}
+        {
+            "output": "o",
+            "asked": "deadline",
+            "before": 900_000_000,
+            "after": 900_000,
+            "limit": 25_000_000,
+        }
     ]
     assert [line["line"] for line in fixes[0]["lines"]] == [3, 3]
 

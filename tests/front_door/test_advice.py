@@ -79,6 +79,14 @@ operators:
   b: {filter: v IS NOT NULL, from: a, cost: 10 us}
 outputs: {o: {from: b, deadline: 5 ms}}
 """
+CHAIN = """
+query: chain
+sources: {s: {schema: {v: int}, rate: 1 per 20 ms, gap: 20 ms}}
+operators:
+  a: {filter: v > 0, from: s, cost: 12 ms}
+  b: {map: {v: v + 1}, from: a, cost: 6 ms}
+outputs: {o: {from: b, deadline: 30 ms, age: 15 ms, reaction: 30 ms}}
+"""
 SLOW_BUS = """
 vehicle: v
 nodes: {n1: {}, n2: {}}
@@ -108,6 +116,7 @@ CASES = {
     "join": (JOIN, ONE),
     "timeout": (TIMEOUT, ONE),
     "bus": (BUS, SLOW_BUS),
+    "chain": (CHAIN, ONE),
     "study": ((EXAMPLE / "query.yaml").read_text(), (EXAMPLE / "vehicle.yaml").read_text()),
 }
 
@@ -128,8 +137,9 @@ def test_every_fix_holds_when_it_is_written(case: str, tmp_path: Path) -> None:
         assert {str(path) for path in written} == {line.file for line in fix.lines}
         after = hw.compile(query, vehicle)
         assert after.safe, fix.what
-        bounds = {promise.output: promise.bound for promise in after.promises}
-        assert {one.output: one.after for one in fix.bounds}.items() <= bounds.items()
+        assert after.plan.verdict is not None
+        bounds = {one.key: one.bound for one in after.plan.verdict.requirements}
+        assert {(one.output, one.asked): one.after for one in fix.bounds}.items() <= bounds.items()
 
 
 def test_an_even_rate_is_the_first_thing_said_of_a_burst(tmp_path: Path) -> None:
@@ -138,7 +148,7 @@ def test_an_even_rate_is_the_first_thing_said_of_a_burst(tmp_path: Path) -> None
     first = advice.fixes[0]
     assert first.what == "say that s comes evenly, 1 per 1 ms, if it does"
     (bound,) = first.bounds
-    assert (bound.before, bound.after, bound.deadline) == (920 * MS, 920_000, 25 * MS)
+    assert (bound.before, bound.after, bound.limit) == (920 * MS, 920_000, 25 * MS)
     assert [(line.line, line.text) for line in first.lines] == [
         (5, "-   s: {schema: {v: int}, rate: 1000 per 1 s}   # in all"),
         (5, "+   s: {schema: {v: int}, rate: 1 per 1 ms}   # in all"),

@@ -211,6 +211,8 @@ class WallEngine:
     most_waiting: int | None = None
     when_full: WhenFull = WhenFull.SHED
     on_behind: Callable[[Behind], None] | None = None
+    on_drop: Callable[[Dropped, int], None] | None = None
+    """takes the tuples that left their way; the result then holds none of them (a long run)"""
     watch: LiveRun | None = None
     keep_trace: bool = True
     keep_outputs: bool = True
@@ -255,7 +257,7 @@ class WallEngine:
             self._policy,
             pace=PacedClock(self.clock, epoch, self.clock.now(), self.speed),
             sinks={name: self._sink(record) for name, record in outputs.items()},
-            on_drop=side.take if self.watch is None else self._watched_drop(side),
+            on_drop=self._taking_drops(self.on_drop or side.take),
             trace=trace,
             keeping_up=self.keeping_up,
             room=self._room,
@@ -285,13 +287,16 @@ class WallEngine:
         if self._time is not None:
             self._time.interrupt()
 
-    def _watched_drop(self, side: SideOutput) -> Callable[[Dropped, int], None]:
+    def _taking_drops(
+        self, follow: Callable[[Dropped, int], None]
+    ) -> Callable[[Dropped, int], None]:
         watch = self.watch
-        assert watch is not None
+        if watch is None:
+            return follow
 
         def take(dropped: Dropped, now: int) -> None:
             watch.dropped(dropped)
-            side.take(dropped, now)
+            follow(dropped, now)
 
         return take
 

@@ -175,6 +175,7 @@ def _output(name: str, form: OutputForm) -> Output:
         weight=form.weight,
         age=form.age,
         reaction=form.reaction,
+        through=tuple(form.through),
     )
 
 

@@ -108,6 +108,11 @@ class OutputForm(Form):
         description="the longest allowed from a change at a source to the first output that "
         "shows it; its sources declare their 'gap'",
     )
+    through: list[StreamName] = Field(
+        default=[],
+        description="ask 'age' and 'reaction' only of ways through these streams, one right "
+        "after the other",
+    )
 
 
 Steps = Annotated[

@@ -31,6 +31,11 @@ class NodeForm(Form):
     capacity: Share = Field(default=1.0, description="the share of its time the query may use")
     decision_cost: Duration = Field(default=0, description="time of one scheduling decision")
     preemption_cost: Duration = Field(default=0, description="time of one preemption")
+    core_kind: Name | None = Field(
+        default=None,
+        alias="kind",
+        description="the kind of its processor, for costs by kinds: {a57: 120 us, gpu: 30 us}",
+    )
 
 
 class BusForm(Form):
@@ -158,6 +163,8 @@ def _node_plain(node: Node) -> dict[str, Any]:
         result["decision_cost"] = format_duration(node.decision_cost)
     if node.preemption_cost:
         result["preemption_cost"] = format_duration(node.preemption_cost)
+    if node.core_kind is not None:
+        result["kind"] = node.core_kind
     return result
 
 

@@ -239,6 +239,8 @@ def _output(output: Output) -> dict[str, Any]:
         result["age"] = format_duration(output.age)
     if output.reaction is not None:
         result["reaction"] = format_duration(output.reaction)
+    if output.through:
+        result["through"] = list(output.through)
     return result
 
 

@@ -554,9 +554,11 @@ class QueryBuilder(GraphBuilder):
         weight: float = 1.0,
         age: Duration | None = None,
         reaction: Duration | None = None,
+        through: Sequence[Stream] = (),
     ) -> None:
         """An output stream with its end-to-end deadline; None for none. ``age`` and ``reaction``
-        are the greatest data age and reaction time allowed, from each source."""
+        are the greatest data age and reaction time allowed, from each source; only on ways
+        through the streams of ``through``, one right after the other."""
         at = f"outputs.{name}"
         if to_name(name, at) in self._outputs:
             raise refuse(f"the output '{name}' is taken", at, want="choose another")
@@ -568,6 +570,7 @@ class QueryBuilder(GraphBuilder):
             weight=float(weight),
             age=None if age is None else to_time(age, f"{at}.age"),
             reaction=None if reaction is None else to_time(reaction, f"{at}.reaction"),
+            through=tuple(self._stream(one, f"{at}.through") for one in through),
         )
 
     def build(self) -> Query:

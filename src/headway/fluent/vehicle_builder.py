@@ -33,8 +33,9 @@ class VehicleBuilder:
         capacity: float = 1.0,
         decision_cost: Duration = 0,
         preemption_cost: Duration = 0,
+        kind: str | None = None,
     ) -> VehicleBuilder:
-        """An ECU."""
+        """An ECU; ``kind`` is that of its processor, for costs by kinds."""
         at = f"nodes.{name}"
         self._nodes.append(
             Node(
@@ -44,6 +45,7 @@ class VehicleBuilder:
                 capacity=float(capacity),
                 decision_cost=to_time(decision_cost, f"{at}.decision_cost"),
                 preemption_cost=to_time(preemption_cost, f"{at}.preemption_cost"),
+                core_kind=None if kind is None else to_name(kind, f"{at}.kind"),
             )
         )
         return self

@@ -174,14 +174,45 @@ class Chain:
         return self.age.kept and self.reaction.kept
 
 
+class Asked(StrEnum):
+    """What a query can ask of an output, by its key in the query."""
+
+    DEADLINE = "deadline"
+    AGE = "age"
+    REACTION = "reaction"
+
+
 @dataclass(frozen=True, kw_only=True)
-class FixedBound:
-    """What a change does to one output whose promise was broken."""
+class Requirement:
+    """One thing asked of an output, and what can be promised of it; of the chains that end there
+    the worst counts."""
 
     output: StreamName
+    asked: Asked
+    limit: int
+    hard: bool
+    bound: int | None
+    steps: tuple[LatencyStep, ...] = ()
+    reason: str = ""
+
+    @property
+    def key(self) -> tuple[StreamName, Asked]:
+        return self.output, self.asked
+
+    @property
+    def kept(self) -> bool:
+        return self.bound is not None and self.bound <= self.limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedBound:
+    """What a change does to one requirement that was not kept."""
+
+    output: StreamName
+    asked: Asked
     before: int | None
     after: int | None
-    deadline: int
+    limit: int
     """the one that holds after the change"""
 
 
@@ -196,7 +227,7 @@ class ChangedLine:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanFix:
-    """A change with which every deadline can be promised; it has been tried by compiling it."""
+    """A change with which all that is asked can be promised; it has been tried by compiling it."""
 
     what: str
     bounds: tuple[FixedBound, ...]
@@ -213,6 +244,40 @@ class Verdict:
     promises: tuple[Promise, ...]
     chains: tuple[Chain, ...] = ()
     fixes: tuple[PlanFix, ...] = field(default=(), metadata={LEFT_OUT: True})
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All that is asked of the outputs, deadlines first."""
+        found = {
+            (promise.output, Asked.DEADLINE): Requirement(
+                output=promise.output,
+                asked=Asked.DEADLINE,
+                limit=promise.deadline,
+                hard=promise.hard,
+                bound=promise.bound,
+                steps=promise.steps,
+                reason=promise.reason,
+            )
+            for promise in self.promises
+        }
+        for chain in self.chains:
+            for asked, one in ((Asked.AGE, chain.age), (Asked.REACTION, chain.reaction)):
+                if one.limit is None:
+                    continue
+                known = found.get((chain.output, asked))
+                if known is None or (
+                    known.bound is not None and (one.bound is None or one.bound > known.bound)
+                ):
+                    found[chain.output, asked] = Requirement(
+                        output=chain.output,
+                        asked=asked,
+                        limit=one.limit,
+                        hard=chain.hard,
+                        bound=one.bound,
+                        steps=one.steps,
+                        reason=one.reason,
+                    )
+        return tuple(found.values())
 
     @property
     def safe(self) -> bool:

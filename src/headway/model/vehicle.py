@@ -26,6 +26,8 @@ class Node:
     capacity: float = 1.0
     decision_cost: int = 0
     preemption_cost: int = 0
+    core_kind: Name | None = None
+    """of its processor, where operators have costs by kinds"""
 
     @property
     def speed(self) -> Fraction:

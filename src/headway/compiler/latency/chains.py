@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from headway.compiler.latency.demand import LONGEST, plus
 from headway.compiler.latency.latency_analysis import Analysis
@@ -29,6 +30,10 @@ from headway.model.query import Criticality, Output, Source
 
 MOST_CHAINS = 1_000
 """ways to one output that are looked at"""
+LOOKED_AT = 50
+"""so many times as many, to find those that go through given streams"""
+MOST_UNASKED = 20
+"""where the query asks nothing of an output, more ways to it are not shown"""
 
 Way = tuple[tuple[str, Task], ...]
 """(the stream by which it enters, the task), from the source on"""
@@ -39,21 +44,28 @@ def chains_of(analysis: Analysis) -> tuple[Chain, ...]:
     graph = analysis.compilation.graph
     found: list[Chain] = []
     for output in graph.outputs.values():
-        if output.age is None and output.reaction is None and not _clocked(output, graph):
+        asked = output.age is not None or output.reaction is not None or bool(output.through)
+        if not asked and not _clocked(output, graph):
             continue
-        ways: list[Way] = []
-        for way in _ways(output.stream, analysis):
-            ways.append(way)
-            if len(ways) > MOST_CHAINS:
-                break
-        if len(ways) > MOST_CHAINS:
-            found.append(_too_many(output))
+        most = MOST_CHAINS if asked else MOST_UNASKED
+        looked_at = most * (LOOKED_AT if output.through else 1)
+        every = list(islice(_ways(output.stream, analysis), looked_at + 1))
+        ways = [way for way in every if _passes(way, output.through)]
+        if len(every) > looked_at or len(ways) > most:
+            found += [_too_many(output)] if asked else []
         else:
             found += [_chain(output, way, analysis) for way in ways]
     place = {name: number for number, name in enumerate((*graph.sources, *graph.operators))}
     turn = {name: number for number, name in enumerate(graph.outputs)}
     found.sort(key=lambda one: (turn[one.output], [place[name] for name in one.streams]))
     return tuple(found)
+
+
+def _passes(way: Way, through: tuple[str, ...]) -> bool:
+    """Whether it goes through these streams, one right after the other."""
+    passed = (way[0][0], *(name for _, task in way for name in task.operators))
+    length = len(through)
+    return any(passed[at : at + length] == through for at in range(len(passed) - length + 1))
 
 
 def _clocked(output: Output, graph: Graph) -> bool:

@@ -13,7 +13,9 @@ from functools import cached_property
 from headway.compiler.compilation import Compilation
 from headway.compiler.utilisation import fits, operator_load, stream_load
 from headway.errors import PlacementError, Problem
+from headway.model.operators import Operator
 from headway.model.routes import Architecture, architecture_of
+from headway.model.vehicle import Vehicle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,6 @@ def problem_of(compilation: Compilation, *, free: bool = False) -> PlacementProb
     operator is kept where it is, by a pin or beside its sensor: what other pins could bring."""
     vehicle, graph, rates = compilation.vehicle, compilation.graph, compilation.rates
     architecture = architecture_of(vehicle)
-    everywhere = tuple(node.name for node in vehicle.nodes)
     kept = _kept(compilation)
     if free:
         kept = {name: kept[name] for name in graph.sources}
@@ -79,7 +80,12 @@ def problem_of(compilation: Compilation, *, free: bool = False) -> PlacementProb
         operator = graph.operators[name]
         input_rates = [rates.get(stream, 0.0) for stream in operator.streams]
         node, pin = kept.get(name, ("", ""))
-        nodes = (node,) if node else everywhere
+        able = _able(operator, vehicle)
+        if pin == FIRST and node not in able:
+            node = ""
+        if not able or (node and node not in able):
+            raise _unable(operator, vehicle, node, pin)
+        nodes = (node,) if node else able
         loads = {
             node.name: operator_load(operator, input_rates, node)
             for node in vehicle.nodes
@@ -108,6 +114,30 @@ def problem_of(compilation: Compilation, *, free: bool = False) -> PlacementProb
 PINNED = "it is pinned there"
 FIRST = "it is its sensor's first operator"
 """Why an operator has one node only."""
+
+
+def _able(operator: Operator, vehicle: Vehicle) -> tuple[str, ...]:
+    """The nodes on whose kind of processor the operator has a cost."""
+    cost = operator.cost
+    return tuple(n.name for n in vehicle.nodes if cost is None or cost.on(n.core_kind) is not None)
+
+
+def _unable(operator: Operator, vehicle: Vehicle, node: str, pin: str) -> PlacementError:
+    cost = operator.cost
+    kinds = dict.fromkeys(one.core_kind for one in vehicle.nodes)
+    if node:
+        kinds = {one.core_kind: None for one in vehicle.nodes if one.name == node}
+    got = ", ".join("a node without a kind" if kind is None else kind for kind in kinds)
+    return PlacementError(
+        Problem(
+            f"{operator.name} has no cost on {node}, and {pin}"
+            if node
+            else f"{operator.name} can run on no node",
+            at=f"operators.{operator.name}.cost",
+            got=f"costs for {', '.join(kind for kind, _ in cost.kinds)}; {got}" if cost else got,
+            want="add the kind, or 'base' for all others; nodes say theirs with 'kind'",
+        )
+    )
 
 
 def _kept(compilation: Compilation) -> dict[str, tuple[str, str]]:

@@ -527,7 +527,7 @@ class NodeProcess:
         peers, now = self._peers, PacedClock.now(self._pace)
         assert peers is not None
         self._resumption.down = now - run.kernel.now
-        before = dict(self._resumption.missed)
+        before, passed = dict(self._resumption.missed), run.replayed
         self._miss(run.pass_over(now))
         missed = {s: n - before.get(s, 0) for s, n in self._resumption.missed.items()}
         for peer in others.lost:
@@ -538,6 +538,7 @@ class NodeProcess:
             taken_again=self._resumption.taken_again,
             down_ns=self._resumption.down,
             missed=missed,
+            arrivals_passed_over=[passed, run.replayed],
         )
 
     def _resumed(self, state: NodeState | None, outputs: NodeOutputs) -> dict[str, Any] | None:

@@ -52,7 +52,6 @@ def kinds_of(files: CarFiles, plan: Plan, on_way: frozenset[str]) -> Iterator[Ki
     yield tuple(_other_buses(files, on_way))
     yield tuple(_faster_media(files, on_way))
     yield tuple(_faster_nodes(files, on_way))
-    yield tuple(_faster_everything(files, on_way))
     yield tuple(_fewer_tuples(files))
 
 
@@ -209,8 +208,8 @@ def _faster_nodes(files: CarFiles, on_way: frozenset[str]) -> Iterator[Ladder]:
         yield tuple(_faster(nodes))
 
 
-def _faster_everything(files: CarFiles, on_way: frozenset[str]) -> Iterator[Ladder]:
-    """CAN FD on every CAN bus on the way, and faster nodes."""
+def faster_everything(files: CarFiles, on_way: frozenset[str]) -> Iterator[Ladder]:
+    """CAN FD on every CAN bus on the way, and faster nodes: where one of both is not enough."""
     vehicle, data = files.vehicle.vehicle, format_bit_rate(_FD_DATA_RATES[1])
     nodes = {node.name: node.rate for node in vehicle.nodes if node.name in on_way}
     buses = [one.name for one in vehicle.buses if one.name in on_way and one.kind is BusKind.CAN]

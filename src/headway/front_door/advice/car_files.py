@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from headway.compiler.check_query import check
 from headway.compiler.compilation import Compilation
 from headway.compiler.deadlines import deadlines
 from headway.compiler.front_end import FRONT_END
 from headway.compiler.latency.verdict import judge, judged_within
 from headway.compiler.node_queries import split
 from headway.compiler.placement.placement_problem import lay_out, problem_of
+from headway.compiler.placement.promised_placement import Targets
 from headway.compiler.trains import trains
 from headway.compiler.utilisation import rates
 from headway.errors import InputError
 from headway.files import LoadedQuery, LoadedVehicle, parse_query, parse_vehicle
 from headway.files.write_yaml import query_to_yaml, vehicle_to_yaml
 from headway.files.yaml_edits import YamlEdit, can_edit, changed_lines, edited
-from headway.model.plan import ChangedLine
+from headway.model.plan import Asked, ChangedLine, Requirement
 from headway.model.query import Query
 from headway.model.vehicle import Vehicle
 
@@ -30,6 +32,8 @@ class CarFiles:
 
     query: LoadedQuery
     vehicle: LoadedVehicle
+    _typed: list[Compilation] = field(default_factory=list, repr=False, compare=False)
+    """the query after the front end, once that has run; files with the same query share it"""
 
     @classmethod
     def of(
@@ -68,7 +72,8 @@ class CarFiles:
                 new_vehicle = parse_vehicle(text, self.vehicle.places.document.file)
         except (InputError, LookupError):
             return None
-        return CarFiles(new_query, new_vehicle)
+        typed = self._typed if new_query is self.query else []
+        return CarFiles(new_query, new_vehicle, typed)
 
     def lines_since(self, before: CarFiles) -> Iterator[ChangedLine]:
         """What is written otherwise than before."""
@@ -81,10 +86,8 @@ class CarFiles:
     def placed(self, placement: Placement) -> Compilation | None:
         """Compiled up to the verdict, with every operator on the node named; None where that is no
         placement. Much quicker than to place them anew."""
-        compilation = Compilation(query=self.query.query, vehicle=self.vehicle.vehicle, timed=True)
         try:
-            for run_pass in (*FRONT_END, rates):
-                compilation = run_pass(compilation)
+            compilation = rates(self._front_end())
             problem = problem_of(compilation)
             layout = lay_out(problem, placement)
             if layout is None:
@@ -96,24 +99,35 @@ class CarFiles:
             return None
         return compilation
 
-    def holds(self, placement: Placement, wanted: Iterable[str] | None = None) -> bool:
-        """Whether all promises, or those of the outputs wanted, hold there."""
+    def _front_end(self) -> Compilation:
+        vehicle = self.vehicle.vehicle
+        if self._typed:
+            check(Compilation(query=self.query.query, vehicle=vehicle, timed=True))
+            return replace(self._typed[0], vehicle=vehicle)
+        compilation = Compilation(query=self.query.query, vehicle=vehicle, timed=True)
+        for run_pass in FRONT_END:
+            compilation = run_pass(compilation)
+        self._typed.append(compilation)
+        return compilation
+
+    def holds(self, placement: Placement, wanted: Targets) -> bool:
+        """Whether what is wanted can be promised there."""
         compilation = self.placed(placement)
         if compilation is None:
             return False
-        due = {one.name: one.deadline or 0 for one in compilation.query.outputs}
-        if wanted is not None:
-            due = {name: due[name] for name in wanted}
+        due = {
+            output.name: output.deadline or 0
+            for output in compilation.query.outputs
+            if (output.name, Asked.DEADLINE) in wanted
+        }
         judged = judged_within(compilation, due)
         if judged is None or judged.verdict is None:
             return False
-        return all(p.kept for p in judged.verdict.promises if p.output in due)
+        return all(one.kept for one in judged.verdict.requirements if one.key in wanted)
 
-    def bounds(self, placement: Placement) -> dict[str, int | None] | None:
-        """output -> its bound there"""
+    def requirements(self, placement: Placement) -> tuple[Requirement, ...]:
+        """What is asked, and what can be promised of it there; nothing where that is no
+        placement."""
         compilation = self.placed(placement)
-        if compilation is None:
-            return None
-        verdict = judge(compilation).verdict
-        assert verdict is not None
-        return {promise.output: promise.bound for promise in verdict.promises}
+        verdict = judge(compilation).verdict if compilation is not None else None
+        return verdict.requirements if verdict is not None else ()

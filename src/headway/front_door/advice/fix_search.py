@@ -10,13 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from headway.compiler.compilation import silent
+from headway.compiler.placement.promised_placement import Targets
 from headway.errors import HeadwayError
 from headway.files.yaml_edits import YamlEdit
-from headway.front_door.advice.candidate_changes import CandidateChange, Kind, Ladder, kinds_of
+from headway.front_door.advice.candidate_changes import (
+    CandidateChange,
+    Kind,
+    Ladder,
+    faster_everything,
+    kinds_of,
+)
 from headway.front_door.advice.car_files import CarFiles
 from headway.front_door.advice.pins_that_help import pin_changes
 from headway.model.graph import graph_of
-from headway.model.plan import FixedBound, Plan, PlanFix, Promise
+from headway.model.plan import Asked, FixedBound, Plan, PlanFix, Requirement
 from headway.model.quantities import MICROSECOND, MILLISECOND, format_duration
 
 MOST_TRIALS = 90
@@ -50,26 +58,26 @@ class FixSearch:
     plan: Plan
     files: CarFiles
     compiled: Compiler
-    tell: Callable[[str], None] = lambda _: None
+    tell: Callable[[str], None] = silent
     trials: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.trials = trials_for(len(list(self.plan.query.operators)))
         self.placement = dict(self.plan.placement)
-        self.names = frozenset(promise.output for promise in self._promises)
+        self.everything = frozenset(one.key for one in self._asked)
 
     @property
-    def _promises(self) -> tuple[Promise, ...]:
-        return self.plan.verdict.promises if self.plan.verdict is not None else ()
+    def _asked(self) -> tuple[Requirement, ...]:
+        return self.plan.verdict.requirements if self.plan.verdict is not None else ()
 
     def run(self) -> tuple[FoundFix, ...]:
         """At most three, the cheapest first; none where all promises are kept."""
-        late = [promise.output for promise in self._promises if not promise.kept]
+        late = [one.key for one in self._asked if not one.kept]
         if not late:
             return ()
         found: list[FoundFix] = []
         by_pins = False
-        for change, files in self._changes(self.files, self.names):
+        for change, files in self._changes(self.files, self.everything):
             pins = any(edit.at == "pins" for edit in change.vehicle)
             if pins and by_pins:
                 continue
@@ -81,24 +89,23 @@ class FixSearch:
         if not found and len(late) > 1:
             found += self._one_by_one(late)
         if len(found) < MOST_FIXES:
-            later = self._later_deadlines(self.files, self.names)
+            later = self._later_deadlines(self.files, self.everything)
             if later is not None and (fix := self._checked([later[0].what], later[1])) is not None:
                 found.append(fix)
         return tuple(found)
 
-    def _one_by_one(self, late: Sequence[str]) -> Iterator[FoundFix]:
+    def _one_by_one(self, late: Sequence[tuple[str, Asked]]) -> Iterator[FoundFix]:
         """Several changes together: the cheapest for one output, then on from there."""
         self.trials = max(self.trials, trials_for(len(list(self.plan.query.operators))) // 2)
         files = self.files
         what: list[str] = []
-        wanted = self.names - set(late)
-        for output in late:
-            if files.holds(self.placement, wanted | {output}):
-                wanted |= {output}
+        wanted = self.everything - set(late)
+        for key in late:
+            wanted |= {key}
+            if files.holds(self.placement, wanted):
                 continue
             if len(what) == _MOST_TOGETHER:
                 return
-            wanted |= {output}
             step = next(self._changes(files, wanted), self._later_deadlines(files, wanted))
             if step is None:
                 return
@@ -110,25 +117,31 @@ class FixSearch:
     # ------------------------------------------------------------ changes that seem to help
 
     def _changes(
-        self, files: CarFiles, wanted: frozenset[str]
+        self, files: CarFiles, wanted: Targets
     ) -> Iterator[tuple[CandidateChange, CarFiles]]:
         """Those with which the promises of the outputs wanted hold where the operators are: one of
         a kind, but of pins all that are worth a test."""
         self.tell("What would help? Other placements …")
-        if wanted == self.names:
+        if wanted == self.everything:
             for change in pin_changes(files, self.plan):
                 changed = files.changed(change.query, change.vehicle)
                 if changed is not None:
                     yield change, changed
-        late = frozenset(p.output for p in self._promises if not p.kept and p.output in wanted)
-        for kind in kinds_of(files, self.plan, self._on_way(late)):
+        late = frozenset(one.output for one in self._asked if not one.kept and one.key in wanted)
+        on_way, bought = self._on_way(late), False
+        for kind in kinds_of(files, self.plan, on_way):
             self.tell(f"What would help? {self.trials} trials are left …")
             best = self._least(kind, files, wanted)
+            if best is not None:
+                bought = bought or bool(best[0].vehicle)
+                yield best
+        if not bought:
+            best = self._least(tuple(faster_everything(files, on_way)), files, wanted)
             if best is not None:
                 yield best
 
     def _least(
-        self, kind: Kind, files: CarFiles, wanted: frozenset[str]
+        self, kind: Kind, files: CarFiles, wanted: Targets
     ) -> tuple[CandidateChange, CarFiles] | None:
         """Of all ladders of a kind the step that asks for least."""
         best: tuple[CandidateChange, CarFiles] | None = None
@@ -140,7 +153,7 @@ class FixSearch:
         return best
 
     def _least_step(
-        self, ladder: Ladder, files: CarFiles, wanted: frozenset[str]
+        self, ladder: Ladder, files: CarFiles, wanted: Targets
     ) -> tuple[CandidateChange, CarFiles] | None:
         """By halving, after the last: where that does not help none is tried."""
         if not ladder:
@@ -159,7 +172,7 @@ class FixSearch:
         return found
 
     def _tried(
-        self, change: CandidateChange, files: CarFiles, wanted: frozenset[str]
+        self, change: CandidateChange, files: CarFiles, wanted: Targets
     ) -> tuple[CandidateChange, CarFiles] | None:
         if self.trials <= 0:
             return None
@@ -170,36 +183,33 @@ class FixSearch:
         return change, changed
 
     def _later_deadlines(
-        self, files: CarFiles, wanted: frozenset[str]
+        self, files: CarFiles, wanted: Targets
     ) -> tuple[CandidateChange, CarFiles] | None:
         """A later deadline has less priority, which can make the bound grow: so each is tried, and
         raised again where it is not yet enough."""
-        due: dict[str, int] = {}
+        due: dict[tuple[str, Asked], int] = {}
         changed: CarFiles | None = files
         for _ in range(_DEADLINE_ROUNDS):
-            bounds = changed.bounds(self.placement) if changed is not None else None
-            if bounds is None or any(bounds[name] is None for name in wanted):
+            now = changed.requirements(self.placement) if changed is not None else ()
+            late = {one.key: one.bound for one in now if one.key in wanted and not one.kept}
+            if not now or None in late.values():
                 return None
-            assert changed is not None
-            now = {o.name: o.deadline or 0 for o in changed.query.query.outputs}
-            late = {
-                name: bound
-                for name, bound in bounds.items()
-                if name in wanted and bound is not None and bound > now[name]
-            }
             if not late:
                 break
-            due |= {name: _generous(bound) for name, bound in late.items()}
+            due |= {key: _generous(bound) for key, bound in late.items() if bound is not None}
             changed = files.changed(
-                YamlEdit(f"outputs.{name}", "deadline", format_duration(time))
-                for name, time in due.items()
+                YamlEdit(f"outputs.{name}", asked.value, format_duration(time))
+                for (name, asked), time in due.items()
             )
         else:
             return None
         if not due or changed is None:
             return None
-        parts = [f"{format_duration(time)} for {name}" for name, time in due.items()]
-        what = "a later deadline: " + ", ".join(parts)
+        parts = []
+        for (name, asked), time in due.items():
+            of = "" if asked is Asked.DEADLINE else f"{asked.value} "
+            parts.append(f"{of}{format_duration(time)} for {name}")
+        what = f"a later deadline: {', '.join(parts)}"
         return CandidateChange(what=what, amount=1.0), changed
 
     def _on_way(self, outputs: frozenset[str]) -> frozenset[str]:
@@ -229,16 +239,17 @@ class FixSearch:
             return None
         if plan.verdict is None or not plan.verdict.safe:
             return None
-        before = {promise.output: promise.bound for promise in self._promises if not promise.kept}
+        before = {one.key: one.bound for one in self._asked if not one.kept}
         bounds = tuple(
             FixedBound(
-                output=promise.output,
-                before=before[promise.output],
-                after=promise.bound,
-                deadline=promise.deadline,
+                output=one.output,
+                asked=one.asked,
+                before=before[one.key],
+                after=one.bound,
+                limit=one.limit,
             )
-            for promise in plan.verdict.promises
-            if promise.output in before
+            for one in plan.verdict.requirements
+            if one.key in before
         )
         lines = tuple(files.lines_since(self.files))
         fix = PlanFix(what="; and ".join(what), bounds=bounds, lines=lines)

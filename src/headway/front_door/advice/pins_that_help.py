@@ -29,17 +29,18 @@ def pin_changes(files: CarFiles, plan: Plan) -> Iterator[CandidateChange]:
         return
     judged = judge(start)
     problem = problem_of(judged, free=True)
-    found = PromiseSearch(judged, problem, tuple(_scheduled(plan))).run()
+    found = PromiseSearch(judged, problem, tuple(_scheduled(plan))).run(all_or_none=True)
     if found is None or found.verdict is None or not found.verdict.safe:
         return
     graph = judged.graph
     moved = {
         name: found.placement[name] for name in graph.order if found.placement[name] != base[name]
     }
+    wanted = frozenset(one.key for one in found.verdict.requirements)
     needed = dict(moved)
     for name in moved:
         fewer = {other: node for other, node in needed.items() if other != name}
-        if files.holds({**base, **fewer}):
+        if files.holds({**base, **fewer}, wanted):
             needed = fewer
     pins = dict(files.vehicle.vehicle.pins)
     # Of what is needed where all else stays one may be enough, when the compiler places the rest.

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headway.model.plan import Plan, PlanFix, Promise
+from headway.model.plan import Asked, Plan, PlanFix, Requirement
 from headway.model.quantities import format_duration
 
 _DIGITS = 4
 
 
 def broken_promises(plan: Plan) -> Iterator[str]:
-    """A sentence or two for each output whose deadline cannot be promised."""
-    for promise in plan.verdict.promises if plan.verdict is not None else ():
-        if not promise.kept:
-            yield _broken(promise)
+    """A sentence or two for each output of which not all that is asked can be promised."""
+    for requirement in plan.verdict.requirements if plan.verdict is not None else ():
+        if not requirement.kept:
+            yield _broken(requirement)
 
 
-def _broken(promise: Promise) -> str:
-    allowed = format_duration(promise.deadline)
-    if promise.bound is None:
-        reason = promise.reason or "none was found"
-        return f"{promise.output} is to come within {allowed}, and has no bound: {reason}."
-    said = f"{promise.output} is to come within {allowed}, and may take {short(promise.bound)}."
-    if promise.steps:
-        longest = max(promise.steps, key=lambda step: step.time)
+_WANTED = {
+    Asked.DEADLINE: "{output} is to come within {limit}",
+    Asked.AGE: "the data of {output} are to be no older than {limit}",
+    Asked.REACTION: "{output} is to react within {limit}",
+}
+
+
+def _broken(one: Requirement) -> str:
+    wanted = _WANTED[one.asked].format(output=one.output, limit=format_duration(one.limit))
+    if one.asked is Asked.AGE:
+        wanted = wanted[:1].upper() + wanted[1:]
+    if one.bound is None:
+        return f"{wanted}, and there is no bound: {one.reason or 'none was found'}."
+    said = f"{wanted}, and may take {short(one.bound)}."
+    if one.asked is Asked.AGE:
+        said = f"{wanted}, and may be {short(one.bound)} old."
+    if one.steps:
+        longest = max(one.steps, key=lambda step: step.time)
         said += f" The longest part of it, {short(longest.time)}: {longest.what}."
     return said
 
@@ -40,7 +50,8 @@ def bounds_text(fix: PlanFix) -> str:
     for one in fix.bounds:
         before = "no bound" if one.before is None else short(one.before)
         after = "no bound" if one.after is None else short(one.after)
-        parts.append(f"{one.output}: {before} → {after} of {format_duration(one.deadline)}")
+        whose = one.output if one.asked is Asked.DEADLINE else f"{one.asked.value} of {one.output}"
+        parts.append(f"{whose}: {before} → {after} of {format_duration(one.limit)}")
     return f"{'; '.join(parts)}."
 
 

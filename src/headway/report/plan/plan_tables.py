@@ -33,7 +33,8 @@ def worst_cost(operator: Operator, node: Node | None) -> int | None:
     """The longest execution on the node, in nanoseconds; None when no cost is declared."""
     if operator.cost is None:
         return None
-    return operator.cost.worst(node.speed if node else 1)
+    cost = operator.cost.on(node.core_kind if node else None) or operator.cost
+    return cost.worst(node.speed if node else 1)
 
 
 def rate_text(rate: Rate) -> str:
@@ -95,7 +96,8 @@ def summary(plan: Plan) -> str:
     if kept == len(promises):
         every = "The deadline holds" if kept == 1 else f"All {count} hold"
         if asked := sum(chain.asked for chain in plan.verdict.chains):
-            every += f", and what is asked of {asked} chain" + ("s" if asked != 1 else "")
+            keep = "1 chain keeps" if asked == 1 else f"{asked} chains keep"
+            every += f", and {keep} what is asked,"
         return f"{KEPT} {every} for every run within the declared {_rests_on(plan)}."
     some = "The deadline" if len(promises) == 1 else f"{len(promises) - kept} of {count}"
     return f"{BROKEN} {some} cannot be promised."
