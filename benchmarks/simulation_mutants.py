@@ -170,8 +170,8 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "a node that starts again begins its recording anew",
         f"{NODES}.node_process",
-        "pace.now() if self.settings.resume else",
-        "self._first.time if self.settings.resume else",
+        "                if arrival.time >= since:\n",
+        "                if True:\n",
     ),
     PlantedBug(
         "a node that starts again writes its outputs anew",
@@ -202,6 +202,42 @@ BUGS: tuple[PlantedBug, ...] = (
         f"{NODES}.node_process",
         "        at[dropped.where] += 1\n",
         "        at[dropped.where] += len(at) == 0\n",
+    ),
+    PlantedBug(
+        "what has not been written down is acknowledged",
+        f"{NODES}.links",
+        "if (safe := self.safe) is not None:",
+        "if (safe := self.safe) is not None and not self.safe:",
+    ),
+    PlantedBug(
+        "what was given to peers is given again",
+        f"{NODES}.node_state",
+        "        if counts[key] <= 0:\n",
+        "        if True:\n",
+    ),
+    PlantedBug(
+        "what was written to an output is written again",
+        f"{NODES}.node_records",
+        "            if given[_key(text, missed)] > 0:\n",
+        "            if False:\n",
+    ),
+    PlantedBug(
+        "tuples that came are not written down",
+        f"{NODES}.run_keeper",
+        "if name is not None and self._writes:",
+        "if name is not None and name != 'rows' and self._writes:",
+    ),
+    PlantedBug(
+        "a checkpoint leaves out the jobs that wait",
+        "headway.engine.wall_time",
+        '"ready": [_packed_job(job) for job in sorted(self._ready)],',
+        '"ready": [],',
+    ),
+    PlantedBug(
+        "a node that is taken up skips a tuple of its recording",
+        "headway.engine.wall_time",
+        'self.replayed = state["replayed"]\n',
+        'self.replayed = state["replayed"] + 1\n',
     ),
     # ------------------------------------------------------------ watermarks
     PlantedBug(
@@ -317,7 +353,7 @@ def look_for(bug: PlantedBug | None, seeds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0] if __doc__ else "")
-    parser.add_argument("--seeds", type=int, default=150, help="of each campaign (%(default)s)")
+    parser.add_argument("--seeds", type=int, default=60, help="of each campaign (%(default)s)")
     parser.add_argument("--only", type=int, help="one bug, by its number; 0: no bug at all")
     parser.add_argument("--out", type=Path, help="a file for the results, as JSON")
     given = parser.parse_args()

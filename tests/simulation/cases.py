@@ -55,6 +55,7 @@ def campaign(
     every: int = 30_000,
     most_kept: int = 4096,
     most_waiting: int | None = None,
+    checkpoint: int = 300 * MILLISECOND,
 ) -> Campaign:
     """``tuples`` of each of two sources, one each ``every`` microseconds."""
     setting = CarSetting(
@@ -63,6 +64,7 @@ def campaign(
         timing=TIMING,
         most_kept=most_kept,
         most_waiting=most_waiting,
+        checkpoint=checkpoint,
     )
     return Campaign(setting, parse_faults(faults))
 
@@ -72,5 +74,6 @@ def campaigns() -> dict[str, Campaign]:
     return {
         "rough": campaign(),
         "calm": campaign(CALM),
+        "forgetful": campaign(checkpoint=0),
         "overload": campaign(OVERLOAD, every=10_000, tuples=100, most_kept=8, most_waiting=6),
     }

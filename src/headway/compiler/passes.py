@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from headway.compiler.check_query import check
-from headway.compiler.compilation import Compilation, Pass, plan_of
+from headway.compiler.compilation import Compilation, Pass, plan_of, silent
 from headway.compiler.components import expand
 from headway.compiler.deadlines import deadlines
 from headway.compiler.latency.blame import blame
@@ -40,8 +41,10 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
-    """Compiles a query for a vehicle.
+def compile_query(
+    query: Query, vehicle: Vehicle | None = None, tell: Callable[[str], None] = silent
+) -> Plan:
+    """Compiles a query for a vehicle; ``tell`` hears what takes long.
 
     Without a vehicle the plan has one node and no verdict: that is enough to run the query as
     fast as possible, on a vehicle engine without costs or on Spark."""
@@ -49,6 +52,7 @@ def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
         query=query,
         vehicle=vehicle or Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)),
         timed=vehicle is not None,
+        tell=tell,
     )
     for run_pass in PASSES:
         compilation = run_pass(compilation)

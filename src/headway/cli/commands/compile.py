@@ -80,21 +80,25 @@ def compile_(
     Exit code: 0 every deadline is promised (or there is no vehicle), 1 one cannot be, 2 bad input.
     """
 
-    def compiled_again() -> CompiledQuery:
-        return compile(query, vehicle, placement=placement, policy=policy, python=not no_python)
-
-    compiled, advice = compiled_again(), None
     written: list[Path] = []
-    if fix is not None and compiled.safe:
-        raise InputError("there is nothing to fix: no deadline is known to be broken")
-    if not compiled.safe and (fix is not None or not no_advice):
-        with terminal.working(shown=not json) as tell:
+    advice: Advice | None = None
+    with terminal.working(shown=not json) as tell:
+
+        def compiled_now() -> CompiledQuery:
+            return compile(
+                query, vehicle, placement=placement, policy=policy, python=not no_python, tell=tell
+            )
+
+        compiled = compiled_now()
+        if fix is not None and compiled.safe:
+            raise InputError("there is nothing to fix: no deadline is known to be broken")
+        if not compiled.safe and (fix is not None or not no_advice):
             advice = advise(compiled, tell)
-        compiled = advice.compiled
-        if fix is not None:
+            compiled = advice.compiled
+        if fix is not None and advice is not None:
             number, mark = _number_of(fix)
             written = advice.write(number, mark)
-            compiled, advice = compiled_again(), None
+            compiled, advice = compiled_now(), None
     plan, plan_json = compiled.plan, compiled.to_json()
     for problem in compiled.unused_pins():
         terminal.write_problem(f"note: {problem}")

@@ -56,6 +56,7 @@ def keep_promises(compilation: Compilation) -> Compilation:
     problem = problem_of(compilation)
     if problem.settled:
         return compilation
+    compilation.tell("Looking for a placement that keeps all promises …")
     return PromiseSearch(compilation, problem).run() or compilation
 
 
@@ -124,17 +125,20 @@ class PromiseSearch:
         self._speed = {node.name: node.speed for node in vehicle.nodes}
         self._kinds = {node.name: node.core_kind for node in vehicle.nodes}
 
-    def run(self) -> Compilation | None:
-        """The compilation with the placement found, judged; None when none was."""
+    def run(self, *, all_or_none: bool = False) -> Compilation | None:
+        """The compilation with the placement found, judged; None when none was. Half of the tries
+        are for the hard promises alone, unless it is to be ``all_or_none``."""
         verdict = self.compilation.verdict
         assert verdict is not None
         asked = verdict.requirements
         self._limits = {one.key: max(1, one.limit) for one in asked}
         shortest = self._shortest()
-        tries = self.tries
         everything = frozenset(one.key for one in asked)
         hard = frozenset(one.key for one in asked if one.hard)
-        for targets in dict.fromkeys((everything, hard)):
+        wanted = {everything: self.tries}
+        if hard < everything and not all_or_none:
+            wanted = {everything: self.tries - self.tries // 2, hard: self.tries // 2}
+        for targets, tries in wanted.items():
             broken = any(not one.kept for one in asked if one.key in targets)
             if not broken or any(shortest[key[0]] > self._limits[key] for key in targets):
                 continue

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from headway.compiler.compilation import silent
 from headway.engine.run_folder import write_whole
 from headway.errors import InputError
 from headway.front_door.advice.car_files import CarFiles
@@ -82,7 +83,7 @@ class Advice:
             yield path
 
 
-def advise(compiled: CompiledQuery, tell: Callable[[str], None] = lambda _: None) -> Advice:
+def advise(compiled: CompiledQuery, tell: Callable[[str], None] = silent) -> Advice:
     """Looks for changes with which every deadline can be promised: other pins, even rates, shorter
     times in operators, other buses, faster nodes, fewer tuples, later deadlines.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from headway.compiler.check_query import check
 from headway.compiler.compilation import Compilation
 from headway.compiler.deadlines import deadlines
 from headway.compiler.front_end import FRONT_END
@@ -31,6 +32,8 @@ class CarFiles:
 
     query: LoadedQuery
     vehicle: LoadedVehicle
+    _typed: list[Compilation] = field(default_factory=list, repr=False, compare=False)
+    """the query after the front end, once that has run; files with the same query share it"""
 
     @classmethod
     def of(
@@ -69,7 +72,8 @@ class CarFiles:
                 new_vehicle = parse_vehicle(text, self.vehicle.places.document.file)
         except (InputError, LookupError):
             return None
-        return CarFiles(new_query, new_vehicle)
+        typed = self._typed if new_query is self.query else []
+        return CarFiles(new_query, new_vehicle, typed)
 
     def lines_since(self, before: CarFiles) -> Iterator[ChangedLine]:
         """What is written otherwise than before."""
@@ -82,10 +86,8 @@ class CarFiles:
     def placed(self, placement: Placement) -> Compilation | None:
         """Compiled up to the verdict, with every operator on the node named; None where that is no
         placement. Much quicker than to place them anew."""
-        compilation = Compilation(query=self.query.query, vehicle=self.vehicle.vehicle, timed=True)
         try:
-            for run_pass in (*FRONT_END, rates):
-                compilation = run_pass(compilation)
+            compilation = rates(self._front_end())
             problem = problem_of(compilation)
             layout = lay_out(problem, placement)
             if layout is None:
@@ -95,6 +97,17 @@ class CarFiles:
                 compilation = run_pass(compilation)
         except InputError:
             return None
+        return compilation
+
+    def _front_end(self) -> Compilation:
+        vehicle = self.vehicle.vehicle
+        if self._typed:
+            check(Compilation(query=self.query.query, vehicle=vehicle, timed=True))
+            return replace(self._typed[0], vehicle=vehicle)
+        compilation = Compilation(query=self.query.query, vehicle=vehicle, timed=True)
+        for run_pass in FRONT_END:
+            compilation = run_pass(compilation)
+        self._typed.append(compilation)
         return compilation
 
     def holds(self, placement: Placement, wanted: Targets) -> bool:

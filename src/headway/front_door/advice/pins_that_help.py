@@ -29,7 +29,7 @@ def pin_changes(files: CarFiles, plan: Plan) -> Iterator[CandidateChange]:
         return
     judged = judge(start)
     problem = problem_of(judged, free=True)
-    found = PromiseSearch(judged, problem, tuple(_scheduled(plan))).run()
+    found = PromiseSearch(judged, problem, tuple(_scheduled(plan))).run(all_or_none=True)
     if found is None or found.verdict is None or not found.verdict.safe:
         return
     graph = judged.graph
