@@ -100,7 +100,7 @@ COMMANDS = (
         ),
         "--output",
     ),
-    Command("drive", ("drive", "--trials", "2", "--cars", "10", "--policy", "s-edf"), "--out"),
+    Command("drive", ("drive", "--trials", "2", "--cars", "20", "--policy", "s-edf"), "--out"),
     Command(
         "reproduce",
         ("reproduce", "basic", "tasks", "admission", "nodes", "--quick", "--plain"),

@@ -508,7 +508,8 @@ class NodeProcess:
                 "senders": {name: (i, dict(p)) for name, (i, p) in others.positions.items()},
             }
 
-        state.begin(run.post, peers, snapshot)
+        with written_to(state.path):
+            state.begin(run.post, peers, snapshot)
         if kept is None:
             taken_in(safe=False)
             return
@@ -520,7 +521,8 @@ class NodeProcess:
         self._resumption.missed = dict(node["missed"])
         self._resumption.checkpoint = kept.checkpoint.number
         self._resumption.taken_again = sum(one[0] == "post" for one in kept.taken.entries)
-        keeper.take_up(kept.taken, kept.checkpoint.number)
+        with written_to(state.path):
+            keeper.take_up(kept.taken, kept.checkpoint.number)
 
     def _live(self, state: NodeState, run: WallTime, others: OtherNodes) -> None:
         """What was kept has been done over again: from here on time is the machine's."""
