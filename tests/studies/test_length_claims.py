@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from headway_studies.hvlb_cc.schedule_lengths import BEST_SPEEDUP, STUDY, TASKS, WORST_SLR
+from headway_studies.hvlb_cc.schedule_lengths import BEST_SPEEDUP, STUDY, WORST_SLR
+from headway_studies.hvlb_cc.schedule_trials import TASKS
 from headway_studies.study import Row, Verdict
 
 RATES = tuple(WORST_SLR)
