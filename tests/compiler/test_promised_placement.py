@@ -135,25 +135,23 @@ def judged(compilation: Compilation, placement: dict[str, str]) -> tuple[Compila
 
 def test_finds_the_least_traffic_that_keeps_all_promises() -> None:
     """Against all placements, where there are no more than tries; without limits in the oracle."""
-    solved = unsolvable = 0
-    for seed in range(60):
+    solved = 0
+    for seed in (3, 6, 22, 25):
         compilation = random_case(seed)
-        if compilation is None:
-            continue
+        assert compilation is not None
         movable = [p for p in problem_of(compilation).processes.values() if len(p.nodes) > 1]
-        kept = movable[:3]  # the others are pinned: 27 placements
-        pins = tuple((p.name, compilation.placement[p.name]) for p in movable[3:])
+        free = movable[-4:]  # the others are pinned: 81 placements at most
+        pins = tuple((p.name, compilation.placement[p.name]) for p in movable[:-4])
         compilation = replace(compilation, vehicle=replace(compilation.vehicle, pins=pins))
         usages = []
-        for nodes in product(*(process.nodes for process in kept)):
-            chosen = {process.name: node for process, node in zip(kept, nodes, strict=True)}
+        for nodes in product(*(process.nodes for process in free)):
+            chosen = {process.name: node for process, node in zip(free, nodes, strict=True)}
             found = judged(compilation, {**compilation.placement, **chosen})
             if found is not None and found[0].verdict is not None and found[0].verdict.safe:
                 usages.append(found[1])
         after = keep_promises(compilation)
         if not usages:
             assert after is compilation
-            unsolvable += 1
             continue
         assert after.verdict is not None
         assert after.verdict.safe
@@ -162,9 +160,7 @@ def test_finds_the_least_traffic_that_keeps_all_promises() -> None:
         assert again[0] == after
         assert again[1] == pytest.approx(min(usages), rel=1e-9)
         solved += 1
-        if solved >= 3 and unsolvable:
-            break
-    assert solved >= 3
+    assert solved == 3
 
 
 def test_many_placements_are_climbed_within_the_tries(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,8 +190,8 @@ def test_many_placements_are_climbed_within_the_tries(monkeypatch: pytest.Monkey
             again.tries = 30
             assert again.run() == better
         if found >= 3:
-            return
-    assert found >= 1
+            break
+    assert found >= 3
 
 
 def test_long_queries_have_fewer_tries() -> None:

@@ -26,6 +26,7 @@ from headway.model.operators import (
     Join,
     Map,
     Operator,
+    Sample,
     Union,
     UserDefined,
 )
@@ -192,6 +193,37 @@ CASES: dict[str, tuple[Operator, ...]] = {
             keys=(("k", "k"),),
             columns=SUM,
         ),
+    ),
+    "sample": (Sample(name="x", inputs=ONLY, every=3 * MS, hold=7 * MS),),
+    "sample, displaced": (
+        Sample(name="x", inputs=ONLY, every=3 * MS, offset=MS, jitter=2 * MS, hold=5 * MS),
+    ),
+    "sample of two, renamed": (
+        Sample(name="s", inputs=BOTH, every=2 * MS, hold=4 * MS),
+        Map(
+            name="x",
+            inputs=(Input("input", "s"),),
+            columns=(Column("k", Sql("a_k")), Column("v", Sql("coalesce(a_v, 0) - b_v"))),
+        ),
+    ),
+    "sample of a sample at one instant": (
+        Sample(name="s", inputs=ONLY, every=2 * MS, hold=3 * MS),
+        Sample(name="x", inputs=(Input("input", "s"),), every=4 * MS, hold=5 * MS),
+    ),
+    "windows of a sample": (
+        Sample(name="s", inputs=ONLY, every=2 * MS, hold=3 * MS),
+        Aggregate(
+            name="x",
+            inputs=(Input("input", "s"),),
+            window=5 * MS,
+            every=5 * MS,
+            by=("k",),
+            columns=(LAST,),
+        ),
+    ),
+    "sample of windows": (
+        Aggregate(name="w", inputs=ONLY, window=5 * MS, every=5 * MS, by=("k",), columns=(LAST,)),
+        Sample(name="x", inputs=(Input("input", "w"),), every=4 * MS, hold=9 * MS),
     ),
     "udo": (_udo("Change"),),
     "udo, then windows": (

@@ -23,6 +23,7 @@ from headway.model.operators import (
     Join,
     Map,
     Operator,
+    Sample,
     Union,
     UserDefined,
 )
@@ -149,6 +150,17 @@ def _operator(draw: random.Random, kind: str, name: str, streams: Sequence[str])
             every=draw.choice((window, window, window // 2)),
             by=draw.choice((("k",), ("k",), ("k",))),
             columns=(Column("v", Sql("sum(v)")),),
+        )
+    if kind == "sample":
+        every = draw.choice((2, 3, 5, 10)) * MILLISECOND
+        return Sample(
+            name=name,
+            inputs=only,
+            cost=cost,
+            every=every,
+            offset=draw.choice((0, 0, draw.randrange(every))),
+            jitter=draw.choice((0, 0, draw.randrange(every))),
+            hold=draw.choice((2, 5, 8)) * every,
         )
     if kind == "union":
         ports = tuple(Input(f"input{i}", s) for i, s in enumerate(streams, start=1))

@@ -30,6 +30,7 @@ RUNS = int(os.environ.get("HEADWAY_BOUND_RUNS", "150"))
 SHAPES = {
     "everything": Shape(most_operators=6),
     "windows": Shape(kinds=("join", "gather", "aggregate", "map"), most_operators=4, most_nodes=2),
+    "clocks": Shape(kinds=("sample", "sample", "map", "join", "aggregate"), most_operators=5),
     "one node": Shape(kinds=("gather", "twice", "union", "map"), most_operators=4, most_nodes=1),
 }
 FIRST_SEED = 700_000

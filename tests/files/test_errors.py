@@ -28,7 +28,7 @@ nodes:
 buses:
   b: {kind: can, bit_rate: 500 kbit/s, nodes: [n]}
 """
-KINDS = "filter, map, set, union, join, aggregate, distinct, udo, fusion, component"
+KINDS = "filter, map, set, union, join, aggregate, distinct, sample, udo, fusion, component"
 DURATION = "write a number and a unit of ns, us, ms, s, min or h, such as '30 ms'"
 
 

@@ -13,6 +13,7 @@ from headway.compiler.latency.verdict import judge
 from headway.compiler.node_queries import split
 from headway.compiler.placement.placement_solver import place
 from headway.compiler.placement.promised_placement import keep_promises
+from headway.compiler.sampling import fill_holds
 from headway.compiler.schemas import infer
 from headway.compiler.trains import trains
 from headway.compiler.utilisation import rates
@@ -24,6 +25,7 @@ from headway.model.vehicle import Node, Vehicle
 PASSES: tuple[Pass, ...] = (
     check,  # does the query hold together?
     expand,  # components become operators
+    fill_holds,  # how long samples read a value
     infer,  # a schema for every stream; every expression type-checked
     rates,  # how many tuples a second, at worst
     place,  # every operator on a node, every crossing stream on a route

@@ -32,6 +32,7 @@ from headway.model.operators import (
     Join,
     Map,
     Operator,
+    Sample,
     Union,
     UserDefined,
 )
@@ -276,6 +277,26 @@ def infer_distinct(operator: Distinct, inputs: Mapping[str, Schema]) -> Inferred
     if problems:
         raise QueryError(problems)
     return operator, schema
+
+
+# --------------------------------- sample: the input's columns; of several inputs with their ports
+
+
+def infer_sample(operator: Sample, inputs: Mapping[str, Schema]) -> Inferred:
+    if len(inputs) == 1:
+        (schema,) = inputs.values()
+        return operator, schema
+    fields = [
+        replace(field, name=f"{port}_{field.name}")
+        for port, schema in inputs.items()
+        for field in schema.fields
+    ]
+    if doubled := name_problems([field.name for field in fields]):
+        raise QueryError(
+            replace(problem, at="inputs", want="rename the port or the column")
+            for problem in doubled
+        )
+    return operator, Schema(tuple(fields))
 
 
 # ---------------------------------------------------------------- user-defined and fusion

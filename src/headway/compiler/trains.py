@@ -1,9 +1,9 @@
 """Pass: operator trains, the tasks of each node (S-EDF Algorithm 3, AEDSMS section 5.6).
 
 A stream from operator u to operator v is passed on *inside* a train when both are on one node, v
-does not wait (no timeout, no window of output) and nothing else takes u's stream. A train starts
-at an operator that some other stream enters and follows such inner streams to their end, so an
-operator reached on two ways stands in the trains of both. The paper's text asks for all
+does not wait (no timeout, no window of output, no clock) and nothing else takes u's stream. A train
+starts at an operator that some other stream enters and follows such inner streams to their end, so
+an operator reached on two ways stands in the trains of both. The paper's text asks for all
 predecessors at once; its tables decide stream by stream, and so does this pass.
 """
 
@@ -114,4 +114,5 @@ def inner_streams(graph: Graph, placement: Mapping[str, str]) -> set[str]:
 
 def waits(operator: Operator) -> bool:
     """Whether the operator can become runnable without a new tuple: it then heads its trains."""
-    return operator.timeout is not None or operator.traits.emits_on_time
+    on_time = operator.traits.emits_on_time or operator.clock is not None
+    return operator.timeout is not None or on_time

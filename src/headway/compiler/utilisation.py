@@ -24,6 +24,8 @@ def rates(compilation: Compilation) -> Compilation:
     for name in graph.order:
         operator = graph.operators[name]
         inputs = sum(found[stream] for stream in operator.streams)
+        if operator.clock is not None:
+            inputs = SECOND / operator.clock.every if inputs else 0.0
         found[name] = inputs * operator.selectivity * operator.windows_per_tuple
         if operator.partner_limit is not None:
             port, most = operator.partner_limit
@@ -65,6 +67,8 @@ def runs_of(operator: Operator, rates: Mapping[Key, float]) -> tuple[list[Key], 
 
 def executions(operator: Operator, input_rates: Sequence[float]) -> float:
     """Most executions per second in the long run; ``input_rates`` are tuples per second by port."""
+    if operator.clock is not None:
+        return SECOND / operator.clock.every if any(input_rates) else 0.0
     if operator.gathering is None or not input_rates:
         return sum(input_rates)
     inputs, timer = runs_of(operator, dict(enumerate(input_rates)))
@@ -76,6 +80,8 @@ def operator_load(operator: Operator, input_rates: Sequence[float], node: Node) 
     tuples = sum(input_rates)
     runs = executions(operator, input_rates)
     cost = operator.cost or Cost(0)
+    if operator.clock is not None:
+        return runs * (cost.worst(node.speed) + node.decision_cost) / SECOND
     each = tuples * cost.per_tuple(node.speed)
     if runs < tuples:
         gathered = runs * ceil_div(cost.base, node.speed)

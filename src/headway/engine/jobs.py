@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 from headway.engine.program import Flight, Unit
 from headway.model.user_operator import Row
 
-FINISH, ARRIVAL, DELIVERY, TIMER, DECISION = range(5)
-"""the order of what happens at one instant"""
+FINISH, ARRIVAL, DELIVERY, TIMER, CLOCK = range(5)
+DECISION = 1 << 30
+"""the order of what happens at one instant; the clock of an operator stands at CLOCK and its place
+in the query, so that what an earlier one reads without taking time is there for a later one"""
 
 NEVER = 1 << 62
 """a time that does not come"""

@@ -25,6 +25,7 @@ from headway.engine.declared_limits import Beyond, RateWatch, declared_results, 
 from headway.engine.ingest import Ingest
 from headway.engine.jobs import (
     ARRIVAL,
+    CLOCK,
     FRESH_TUPLE,
     HEAD_RESULT,
     MANDATORY,
@@ -256,7 +257,9 @@ class Kernel:
             for sink in outlet.outputs:
                 sink(row, self.now)
         for unit, port in outlet.units:  # as in `offer`, without a call: this is the hot path
-            if unit.gathering is None:
+            if unit.sampling is not None:
+                self._hold(unit, port, row, root, late)
+            elif unit.gathering is None:
                 self.release(unit, port, row, row[0], root, late, FRESH_TUPLE)
             else:
                 self._gather(unit, port, row, root, late)
@@ -289,7 +292,9 @@ class Kernel:
 
     def offer(self, unit: Unit, port: str, row: Row, root: int, late: bool) -> None:
         """A tuple comes to a unit."""
-        if unit.gathering is None:
+        if unit.sampling is not None:
+            self._hold(unit, port, row, root, late)
+        elif unit.gathering is None:
             self.release(unit, port, row, row[0], root, late, FRESH_TUPLE)
         else:
             self._gather(unit, port, row, root, late)
@@ -360,6 +365,33 @@ class Kernel:
         if self.program.windows.aggregates:
             self.time_moved()
 
+    def _hold(self, unit: Unit, port: str, row: Row, root: int, late: bool) -> None:
+        """A tuple comes to a unit whose head reads at the instants of a clock: it takes the place
+        of the one before it, without any time of the processor."""
+        assert unit.sampling is not None
+        self.consumed[unit.head.name] += 1
+        if unit.sampling.hold(port, row, self.now, late, root):
+            self._next_instant(unit)
+
+    def _next_instant(self, unit: Unit) -> None:
+        assert unit.sampling is not None
+        number = unit.sampling.next
+        if number is not None:
+            self._at(unit.sampling.clock.instant(number), CLOCK + unit.place, self.instant, unit)
+
+    def instant(self, unit: Unit) -> None:
+        """An instant of a unit's clock: what is held is read and goes to work."""
+        assert unit.sampling is not None
+        reading = unit.sampling.read()
+        self._next_instant(unit)
+        if reading is not None:
+            self.roots += 1
+            batch = GatheredBatch(reading.rows, False)
+            oldest = reading.oldest
+            self.release(unit, "", (oldest,), oldest, self.roots, reading.late, batch)
+        if self.program.windows.aggregates:
+            self.time_moved()
+
     def _release_batch(self, unit: Unit, root: int, *, timed_out: bool) -> None:
         assert unit.gathering is not None
         assert unit.oldest is not None
@@ -387,8 +419,9 @@ class Kernel:
                 pending.append((1, row, late))
             case GatheredBatch():
                 assert unit.custom is not None
-                if self.in_items and unit.by_items:
-                    rows = yield from self._items(unit, unit.custom, work)
+                custom = unit.custom
+                if self.in_items and unit.by_items and isinstance(custom, CustomOperator):
+                    rows = yield from self._items(unit, custom, work)
                 else:
                     base = unit.base_cost if times is None else times.of_batch()
                     if unit.between_items and not self.in_items:
@@ -397,10 +430,11 @@ class Kernel:
                             yield 0, unit.item_cost, MANDATORY
                     else:
                         yield 0, base + work.items * unit.item_cost, MANDATORY
-                    rows = unit.custom.execute(work.rows, self.now, work.timed_out)
+                    rows = custom.execute(work.rows, self.now, work.timed_out)
                 if unit.refining is not None and unit.refining.place == 0 and rows:
-                    rows = yield from self._refined(unit, unit.custom, rows, alone=True)
-                pending += self._results(unit, unit.custom, 0, rows, row[0], late)
+                    assert isinstance(custom, CustomOperator)
+                    rows = yield from self._refined(unit, custom, rows, alone=True)
+                pending += self._results(unit, custom, 0, rows, row[0], late)
             case WaitingTuples():
                 raise AssertionError("tuples that wait for a batch are run by the fast path")
         if work is not FRESH_TUPLE and len(steps) > 1:

@@ -126,12 +126,17 @@ def _ran(kernel: Kernel) -> tuple[Counter[str], Counter[str]]:
 def _kept(kernel: Kernel, name: str) -> int:
     program = kernel.program
     stateful = program.stateful.get(name)
+    held = sum(
+        unit.sampling.size()
+        for unit in program.units
+        if unit.sampling is not None and unit.head.name == name
+    )
     gathering = sum(
         unit.gathering.size()
         for unit in program.units
         if unit.gathering is not None and unit.head.name == name
     )
-    return gathering + (stateful.size() if stateful is not None else 0)
+    return held + gathering + (stateful.size() if stateful is not None else 0)
 
 
 # ---------------------------------------------------------------- of several vehicles, in words

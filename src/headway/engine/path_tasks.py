@@ -152,7 +152,9 @@ def _stages(program: RunProgram) -> dict[str, int]:
     stages = dict.fromkeys(program.graph.sources, 0)
     for name in program.graph.order:
         operator = program.graph.operators[name]
-        stages[name] = max(stages[s] for s in operator.streams) + (operator.gathering is not None)
+        stages[name] = max(stages[s] for s in operator.streams) + (
+            operator.gathering is not None or operator.clock is not None
+        )
     return stages
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from headway.engine.operators.fused import Fused, is_stateless
 from headway.engine.operators.implementations import build_stateful, steps_of
-from headway.engine.operators.operator_base import StatefulOperator
+from headway.engine.operators.operator_base import BatchOperator, StatefulOperator
+from headway.engine.operators.sample import Sampling
 from headway.engine.operators.user_defined import CustomOperator, Gathering
 from headway.model.graph import Graph, graph_of
 from headway.model.operators import Operator
@@ -107,7 +108,10 @@ class Unit:
     rank: RankFunction | None = None
     """in place of ``key`` where the policy ranks jobs again"""
     gathering: Gathering | None = None
-    custom: CustomOperator | None = None
+    sampling: Sampling | None = None
+    place: int = 0
+    """of its head among the operators, producers first"""
+    custom: BatchOperator | None = None
     base_cost: int = 0
     item_cost: int = 0
     between_items: bool = False
@@ -136,7 +140,7 @@ class Unit:
             total.append(total[-1] + cost)
         self.spent = tuple(total)
         self.cost = total[-1]
-        alone = len(self.steps) == 1 and self.gathering is None
+        alone = len(self.steps) == 1 and self.gathering is None and self.sampling is None
         self.whole = self.steps[0].fused if alone else None
         self.stream = self.task.operators[-1]
         self.free = self.cost == 0
@@ -285,6 +289,14 @@ def _unit(
             last.stateful.check_refines()
         if charged:
             unit.refining = Refining(last.first, part.pieces, part.piece_on(node.speed))
+    if head.clock is not None:
+        reader = stateful[head.name]
+        if isinstance(reader, BatchOperator):  # not where a program is only laid out
+            unit.custom = reader
+        unit.sampling = Sampling([p.port for p in head.inputs], head.clock)
+        unit.place = graph.order.index(head.name)
+        unit.base_cost = costs[0]
+        unit.whole = None
     if head.gathering is not None:
         custom = stateful[head.name]
         cost = cost_of(head, node)
@@ -301,6 +313,9 @@ def _unit(
 
 
 def _period(task: Task, graph: Graph) -> int | None:
+    clock = graph.operators[task.operators[0]].clock
+    if clock is not None:
+        return clock.every
     curves = [graph.sources[name].arrivals for name in graph.sources_before(task.operators[0])]
     periods = [curve.sustained.period for curve in curves if curve is not None]
     return min(periods) if periods and len(periods) == len(curves) else None

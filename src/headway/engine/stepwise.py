@@ -142,6 +142,11 @@ class Stepwise:
             for name, unit in self._unit_of.items()
             if unit.gathering is not None and unit.oldest is not None
         }
+        sampling = {
+            name: unit.sampling.snapshot()
+            for name, unit in self._unit_of.items()
+            if unit.sampling is not None and unit.sampling.size()
+        }
         return {
             "now": self._kernel.now,
             "number": self._kernel.number,
@@ -151,7 +156,7 @@ class Stepwise:
                 for name, ingest in self._kernel.ingests.items()
             },
             "operators": {name: one.snapshot() for name, one in self._program.stateful.items()},
-            "gathering": gathering,
+            "gathering": gathering | sampling,
             "events": [
                 [time, kind, number, *self._packed(function, argument)]
                 for time, kind, number, function, argument in sorted(self._events, key=_order)
@@ -175,6 +180,8 @@ class Stepwise:
                 kept = state["gathering"].get(unit.head.name)
                 unit.gathering.restore(kept or {"batch": {}})
                 unit.oldest = (kept["oldest"][0], kept["oldest"][1]) if kept else None
+            if unit.sampling is not None:
+                unit.sampling.restore(state["gathering"].get(unit.head.name) or {})
         self._kernel.gather_timers = {}
         self._events = [self._unpacked(*packed) for packed in state["events"]]
         heapify(self._events)
@@ -188,6 +195,8 @@ class Stepwise:
             # One that nobody waits for is kept too: it moves the time when it is over.
             runs = self._kernel.gather_timers.get(unit.index) == number
             return "gather", unit.head.name, number, root, runs
+        if function == self._kernel.instant:
+            return "instant", argument.head.name
         unit, operator, token = argument
         return "expire", operator.name, token
 
@@ -197,6 +206,8 @@ class Stepwise:
         if what == "shed":
             return time, kind, number, self._kernel.release_shed, name
         unit = self._unit_of[name]
+        if what == "instant":
+            return time, kind, number, self._kernel.instant, unit
         if what == "gather":
             timer, root, runs = more
             if runs:

@@ -478,6 +478,7 @@ class WallTime:
         return Lost(
             waiting=sum(tuples_of(job) for job in waiting),
             gathered=sum(gathering.size() for gathering in gatherings)
+            + sum(unit.sampling.size() for unit in program.units if unit.sampling is not None)
             + sum(ingest.size() for ingest in self.kernel.ingests.values()),
             groups=sum(aggregate.size() for _, aggregate in program.windows.aggregates),
             fed=sum(function == self.take for function, _ in self._inbox),

@@ -114,6 +114,9 @@ class Watermarks:
                 gathering = windows.units[name][0].gathering
                 if gathering is not None:
                     mark = gathering.output_watermark(mark)
+                sampling = windows.units[name][0].sampling
+                if sampling is not None:
+                    mark = sampling.output_watermark(mark)
             leaving[name] = mark
         return entering
 

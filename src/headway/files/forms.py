@@ -175,7 +175,7 @@ def _matching(rule: TextRule) -> Callable[[str], str]:
     return check
 
 
-def _read_by(parse: Callable[[str], T], what: str, form: str) -> Callable[[Any], T]:
+def read_by(parse: Callable[[str], T], what: str, form: str) -> Callable[[Any], T]:
     """Text that ``parse`` can read; it raises ValueError where it cannot."""
 
     def read(value: Any) -> T:
@@ -259,7 +259,7 @@ def format_rate(count: int, period: int) -> str:
 
 RateText = Annotated[
     Rate,
-    BeforeValidator(_read_by(parse_rate, "not a rate", RATE_FORM)),
+    BeforeValidator(read_by(parse_rate, "not a rate", RATE_FORM)),
     WithJsonSchema({"type": "string", "pattern": r"^\s*\d{1,9}\s+per\s+.*$"}),
 ]
 
@@ -285,7 +285,7 @@ def format_bit_rate(bits: int) -> str:
 
 BitRate = Annotated[
     int,
-    BeforeValidator(_read_by(parse_bit_rate, "not a bit rate", BIT_RATE_FORM)),
+    BeforeValidator(read_by(parse_bit_rate, "not a bit rate", BIT_RATE_FORM)),
     WithJsonSchema({"type": "string", "pattern": rf"^{_BITS.pattern}$"}),
 ]
 
@@ -295,7 +295,7 @@ def _column_type(text: str) -> str:
 
 
 ColumnType = Annotated[
-    str, BeforeValidator(_read_by(_column_type, "not the type of a column", FIELD_FORM))
+    str, BeforeValidator(read_by(_column_type, "not the type of a column", FIELD_FORM))
 ]
 Columns = Annotated[dict[Name, ColumnType], Field(description="the columns and their types")]
 

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
+from headway.errors import Problem
 from headway.files.forms import (
     TAG,
     ColumnsChoice,
@@ -32,6 +34,7 @@ from headway.files.forms import (
     cost_plain,
     expression_model,
     expression_plain,
+    read_by,
     refusal,
 )
 from headway.model.operators import (
@@ -46,10 +49,11 @@ from headway.model.operators import (
     Map,
     OperatorBase,
     Parameter,
+    Sample,
     Union,
     UserDefined,
 )
-from headway.model.quantities import Cost, OptionalPart, format_duration
+from headway.model.quantities import Cost, OptionalPart, format_duration, parse_duration
 from headway.model.query import ComponentUse, Step
 
 # ---------------------------------------------------------------- what all forms share
@@ -413,6 +417,87 @@ class DistinctForm(SingleInputForm):
             "within": format_duration(step.within),
             **common_plain(step),
         }
+
+
+# ---------------------------------------------------------------- sample
+# ``slow: {sample: every 10 ms, from: speed}``; of several: ``inputs: {v: speed, a: yaw}``
+
+
+_EVERY = re.compile(r"\s*(?:every\s+)?(.*)", re.DOTALL)
+EVERY_FORM = "'every' and a duration, such as 'every 10 ms'"
+
+
+def parse_every(text: str) -> int:
+    """Nanoseconds of ``'every 10 ms'`` or ``'10 ms'``; ValueError when it is neither."""
+    match = _EVERY.fullmatch(text)
+    assert match is not None
+    every = parse_duration(match[1])
+    if every < 1:
+        raise ValueError(f"{text!r}: the time between two samples must be positive")
+    return every
+
+
+Every = Annotated[
+    int,
+    BeforeValidator(read_by(parse_every, "not the time between two samples", EVERY_FORM)),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*(every\s+)?\d.*$"}),
+]
+
+
+class SampleForm(OperatorForm):
+    """Reads the last value of its inputs at the instants of a clock."""
+
+    key = "sample"
+    model = Sample
+    places: ClassVar[Mapping[str, str]] = {"every": "sample", "inputs.input": "from"}
+
+    sample: Every = Field(description="the time between two instants: 'every 10 ms'")
+    stream: StreamName | None = Field(
+        default=None, alias="from", description="the stream it reads; its columns stay as they are"
+    )
+    inputs: Annotated[Streams, Field(min_length=2)] | None = Field(
+        default=None, description="or several, by port: their columns go out as port_column"
+    )
+    offset: Duration = Field(
+        default=0, description="how far the instants lie from the multiples of 'every'"
+    )
+    jitter: Duration = Field(default=0, description="how much later an instant can be")
+    hold: PositiveDuration | None = Field(
+        default=None,
+        description="how long a value is read after it came; if left out, as long as the next one "
+        "can take by the gaps and clocks before it, or 1 s",
+    )
+
+    def to_model(self, name: str, schemas: Schemas, at: str) -> Sample:
+        if (self.stream is None) == (self.inputs is None):
+            schemas.problems.append(
+                Problem(
+                    "a sample reads one stream or several",
+                    at=at,
+                    want="write 'from: stream', or 'inputs: {port: stream, port: stream}'",
+                )
+            )
+        only = () if self.stream is None else (Input(ONLY_PORT, self.stream),)
+        return Sample(
+            inputs=only if self.inputs is None else inputs_model(self.inputs),
+            every=self.sample,
+            offset=self.offset,
+            jitter=self.jitter,
+            hold=self.hold,
+            **self.common(name),
+        )
+
+    @classmethod
+    def to_plain(cls, step: Sample) -> dict[str, Any]:
+        result: dict[str, Any] = {"sample": f"every {format_duration(step.every)}"}
+        if [port.port for port in step.inputs] == [ONLY_PORT]:
+            result["from"] = step.streams[0]
+        else:
+            result["inputs"] = inputs_plain(step.inputs)
+        for key, value in (("offset", step.offset), ("jitter", step.jitter), ("hold", step.hold)):
+            if value:
+                result[key] = format_duration(value)
+        return {**result, **common_plain(step)}
 
 
 # ---------------------------------------------------------------- user-defined

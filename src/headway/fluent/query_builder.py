@@ -38,6 +38,7 @@ from headway.model.operators import (
     Join,
     Map,
     Parameter,
+    Sample,
     Union,
     UserDefined,
 )
@@ -153,6 +154,28 @@ class Stream:
     def apply(self, kind: str, name: str, value: Any, **settings: Any) -> Stream:
         """An operator of any kind that reads this stream: see :meth:`GraphBuilder.apply`."""
         return self._builder.apply(kind, name, value, **{"from": self, **settings})
+
+    def sample(
+        self,
+        name: str,
+        *,
+        every: Duration,
+        offset: Duration = 0,
+        jitter: Duration = 0,
+        hold: Duration | None = None,
+        **options: Unpack[OperatorOptions],
+    ) -> Stream:
+        """Reads the last value at the instants of a clock; of several streams:
+        :meth:`GraphBuilder.sample`."""
+        return self._builder.sample(
+            name,
+            {ONLY_PORT: self},
+            every=every,
+            offset=offset,
+            jitter=jitter,
+            hold=hold,
+            **options,
+        )
 
     def distinct(
         self,
@@ -301,6 +324,32 @@ class GraphBuilder:
                 where=None if where is None else to_expression(where, f"{at}.where"),
                 columns=to_columns(select or {}, at),
                 partners=partners,
+                **common(name, at, options),
+            )
+        )
+
+    def sample(
+        self,
+        name: str,
+        streams: Mapping[str, Stream],
+        *,
+        every: Duration,
+        offset: Duration = 0,
+        jitter: Duration = 0,
+        hold: Duration | None = None,
+        **options: Unpack[OperatorOptions],
+    ) -> Stream:
+        """Reads the last value of each stream every ``every``, ``offset`` after its multiples and
+        up to ``jitter`` later. A value is read for ``hold`` after it came. Of several streams
+        the columns go out as ``port_column``."""
+        at = self.path(name)
+        return self.add(
+            Sample(
+                inputs=self._inputs(streams, at),
+                every=to_time(every, f"{at}.every"),
+                offset=to_time(offset, f"{at}.offset"),
+                jitter=to_time(jitter, f"{at}.jitter"),
+                hold=None if hold is None else to_time(hold, f"{at}.hold"),
                 **common(name, at, options),
             )
         )

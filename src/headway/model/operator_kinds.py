@@ -197,6 +197,18 @@ BUILT_IN: tuple[OperatorKind, ...] = (
         },
     ),
     OperatorKind(
+        kind="sample",
+        model=f"{_MODEL}Sample",
+        forms=(f"{_FORMS}SampleForm",),
+        infer=f"{_INFER}infer_sample",
+        engines={
+            VEHICLE: f"{_BEHAVIOUR}sample:SampleOperator",
+            SPARK_BATCH: _ARRIVAL,
+            SPARK_STREAM: _STATE,
+            NATIVE: Gap("its runtime has no clock that makes an operator run"),
+        },
+    ),
+    OperatorKind(
         kind="udo",
         model=f"{_MODEL}UserDefined",
         forms=(f"{_FORMS}UdoForm",),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from headway.errors import Problem
 from headway.model.expression import Column, Expression
 from headway.model.names import ImportPath, Name, NativePath, StreamName
-from headway.model.quantities import Cost, OptionalPart
+from headway.model.quantities import Cost, OptionalPart, format_duration
 from headway.model.schema import Schema
 
 # ------------------------------------------------------------
@@ -33,6 +33,42 @@ class Gather(StrEnum):
     """As soon as every input has a tuple; at the latest when the timeout is over."""
     TIME = "time"
     """When the timeout is over, always: it collects for that long after the first tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The instants of a periodic activation: ``k * every + offset`` since the epoch, each displaced
+    by its own part of ``jitter`` (nanoseconds). ``hold`` is how long a value is read after it
+    came."""
+
+    every: int
+    offset: int
+    jitter: int
+    hold: int
+
+    def instant(self, number: int) -> int:
+        """When the instant of that number is. Its displacement follows from the number alone, so
+        it is the same in every run and on every engine."""
+        return number * self.every + self.offset + _displacement(number, self.jitter)
+
+    def first_from(self, time: int) -> int:
+        """The number of the first instant at or after that time."""
+        number = (time - self.offset - self.jitter) // self.every
+        while self.instant(number) < time:
+            number += 1
+        return number
+
+
+def _displacement(number: int, most: int) -> int:
+    """Of 0 to ``most``, spread evenly over the numbers (the mixing of SplitMix64: Steele, Lea and
+    Flood, doi:10.1145/2660193.2660195)."""
+    if not most:
+        return 0
+    word = 0xFFFFFFFFFFFFFFFF
+    mixed = (number + 1) * 0x9E3779B97F4A7C15 & word
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & word
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & word
+    return (mixed ^ mixed >> 31) % (most + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +93,8 @@ class Traits:
     """Results go out when time has come far enough, with no tuple of their own: a window closes."""
     order_matters: bool = False
     """Which results there are depends on the order of arrival, not on tuples and marks alone."""
+    passes_all: bool = False
+    """Every tuple gives exactly one result, at once and of its own sensing time."""
     any_number: bool = False
     """How many results come of a tuple is for a class of the user to say: where ``most_outputs``
     is not declared, nothing bounds them."""
@@ -119,6 +157,12 @@ class OperatorBase:
     def gathering(self) -> Gather | None:
         """When it runs, if one execution takes all the tuples that have come; None if each tuple
         is an execution."""
+        return None
+
+    @property
+    def clock(self) -> Clock | None:
+        """The instants at which it runs, if it is time and not a tuple that makes it run: at each
+        it takes the last tuple of every input. None for all others."""
         return None
 
     @property
@@ -197,6 +241,8 @@ class Map(OperatorBase):
     keep: bool = False
     kind: Literal["map"] = "map"
 
+    traits: ClassVar[Traits] = Traits(passes_all=True)
+
     @property
     def expressions(self) -> tuple[Expression, ...]:
         return tuple(column.value for column in self.columns)
@@ -209,6 +255,8 @@ class Map(OperatorBase):
 @dataclass(frozen=True, kw_only=True)
 class Union(OperatorBase):
     kind: Literal["union"] = "union"
+
+    traits: ClassVar[Traits] = Traits(passes_all=True)
 
 
 # ------------------------------------------------------------
@@ -360,6 +408,68 @@ class Distinct(OperatorBase):
     def problems(self) -> Iterator[Problem]:
         if self.within < 0:
             yield Problem("a time window must not be negative", at="within")
+
+
+# ------------------------------------------------------------
+# Sample: reads the last value of its inputs at the instants of a clock (periodic activation).
+#
+# A value is what came last by a port, whatever its sensing time. At an instant every port's value
+# is read that came at most ``hold`` before; one that came exactly at the instant is read, also as
+# the result of an operator or of another sample at that instant, if it takes no time. If no port
+# has such a value nothing goes out, and the clock rests until something comes. What is read stays:
+# the next instant reads it again unless something newer has come. The result takes the oldest
+# timestamp of what was read, because it says how old the data are; it is late if that tuple is.
+# The processor time is spent after the instant: what comes meanwhile is for the next one.
+
+HELD_UNLESS_SAID = 1_000_000_000
+"""how long a value is read (ns) where no ``hold`` is declared and nothing promises when the next
+one comes"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(OperatorBase):
+    """Every ``every``, at ``offset`` from its multiples since the epoch, at most ``jitter`` later.
+
+    One input keeps its columns. Of several each column goes out as ``port_column``, NULL where the
+    port has no value. Without ``hold`` the compiler fills in the longest time in which the next
+    value must have come: see :mod:`headway.compiler.sampling`."""
+
+    every: int
+    offset: int = 0
+    jitter: int = 0
+    hold: int | None = None
+    kind: Literal["sample"] = "sample"
+
+    traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True)
+    state_settings: ClassVar[frozenset[str] | None] = frozenset()
+
+    @property
+    def clock(self) -> Clock | None:
+        hold = HELD_UNLESS_SAID if self.hold is None else self.hold
+        return Clock(self.every, self.offset, self.jitter, hold)
+
+    def problems(self) -> Iterator[Problem]:
+        if self.every <= 0:
+            yield Problem("the time between two samples must be positive", at="every")
+        elif not 0 <= self.jitter < self.every:
+            yield Problem(
+                "two samples could change places",
+                at="jitter",
+                got=format_duration(self.jitter),
+                want=f"less than the {format_duration(self.every)} between them",
+            )
+        if self.hold is not None and self.hold <= 0:
+            yield Problem("a value must be held for some time", at="hold")
+        if self.timeout is not None:
+            yield Problem(
+                "a sample waits for its clock only", at="timeout", want="leave out 'timeout'"
+            )
+        if self.cost is not None and (self.cost.per_item or self.cost.between_items):
+            yield Problem(
+                "a sample reads one tuple of each input: its cost has no items",
+                at="cost",
+                want="write a duration",
+            )
 
 
 # ------------------------------------------------------------

@@ -102,6 +102,10 @@ def flows_of(
     operators: dict[str, Operator] = {}
     for name in graph.order:
         operator = operators[name] = partners.limited(graph.operators[name], flows)
+        if operator.clock is not None:
+            # Its instants are arrivals of their own, of what is as old as that.
+            flows[name] = {name: Flow(1, ages.get(name, 0) + operator.clock.hold)}
+            continue
         merged: dict[str, Flow] = {}
         for stream in operator.streams:
             most = operator.most_results(stream)

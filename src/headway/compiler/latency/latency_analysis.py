@@ -92,6 +92,9 @@ class Analysis(Sections):
         for source in compilation.graph.sources.values():
             if source.arrivals is not None:
                 self.curves[source.name] = source.arrivals
+        for operator in compilation.graph.operators.values():
+            if (clock := operator.clock) is not None:
+                self.curves[operator.name] = ArrivalCurve((Rate(1, clock.every, clock.jitter),))
         self._partners = DerivedPartners(self.curves)
         self.boundless = boundless(compilation.graph)
         self._declared = compilation.graph
@@ -229,7 +232,7 @@ class Analysis(Sections):
         due, held = self.release_age(task), self._held_age(task)
         entry_age = self._entry_age(task)
         if head.traits.emits_on_time:
-            sources = {name: graph.sources[name] for s in task.entries for name in self.flows[s]}
+            sources = {name: graph.sources[name] for name in graph.sources_before(head.name)}
             silent = [source for source in sources.values() if source_lag(source) is None]
             if silent:
                 return (
@@ -247,6 +250,10 @@ class Analysis(Sections):
             demands.append(Demand(curve, cost, back + late_entry - deadline, deadline - oldest))
             pending.append(Demand(curve, cost, entry))
 
+        if head.clock is not None:
+            work = self._works[task.name, task.entries[0]]
+            add(self.curves[head.name], work.per_tuple, due, 0, 0, due)
+            return ""
         runs: list[str] = []
         if head.gathering is not None:
             rates = {

@@ -94,6 +94,9 @@ class Lags:
         if operator.holds_for is not None:
             accepted = [self._latencies.accepted[task.name] for task in tasks]
             return most([lag, plus(most(accepted), operator.holds_for)])
+        if operator.clock is not None:
+            ages = [self._latencies.input_age(task) for task in tasks if task.operators[0] == name]
+            return most([lag, plus(most(ages), operator.clock.hold)])
         if operator.gathering is not None:
             ages = [self._latencies.input_age(task) for task in tasks if task.operators[0] == name]
             return most([lag, plus(most(ages), operator.timeout)])
@@ -201,7 +204,7 @@ class Ages:
         if head.holds_for is not None:
             # Its timer starts when the join has looked for a partner.
             age = most([age, self.accepted[task.name]])
-        return plus(age, head.timeout or 0)
+        return plus(age, head.timeout or (head.clock.hold if head.clock else 0))
 
     def wait(self, task: Task) -> int | None:
         """How long a tuple waits at the head for others or for its window's end."""
@@ -226,6 +229,9 @@ class Ages:
             for late, entries in ((False, self._entries), (True, self._late_entries)):
                 found: dict[str, int | None] = dict.fromkeys(self.flows[stream], 0)
                 for task in self.producers(stream):
+                    if (head := graph.operators[task.operators[0]]).clock is not None:
+                        found[head.name] = most([found.get(head.name, 0), 0])
+                        continue
                     for entry in task.entries:
                         for source in self.flows[entry]:
                             released = self._release_after(task, entry, source, late=late)

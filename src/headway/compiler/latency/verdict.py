@@ -133,7 +133,10 @@ def derivation(stream: str, analysis: Analysis) -> list[LatencyStep]:
             head = graph.operators[task.operators[0]]
             window = head.traits.emits_on_time
             until = "until its window closes" if window else "for its other inputs"
-            steps.append(LatencyStep(place=head.name, what=f"{head.name} waits {until}", time=wait))
+            what = f"{head.name} waits {until}"
+            if head.clock is not None:
+                what = f"{head.name} reads a value for so long after it came"
+            steps.append(LatencyStep(place=head.name, what=what, time=wait))
         stream = max(task.entries, key=lambda s: analysis.age_at(s, task.node) or 0)
         steps += reversed(_hops(stream, task, analysis))
     source = graph.sources[stream]

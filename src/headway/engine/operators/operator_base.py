@@ -10,7 +10,7 @@ Keys of joins and groups are equal where SQL says so: NaN equals NaN, and 0.0 eq
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -134,6 +134,16 @@ class StatefulOperator(SideList, ABC):
     def size(self) -> int:
         """How many rows (or groups) it keeps."""
         return 0
+
+
+class BatchOperator(StatefulOperator):
+    """One that can run over many tuples in one execution."""
+
+    @abstractmethod
+    def execute(
+        self, inputs: Mapping[str, Sequence[Row]], now: int, timed_out: bool = False
+    ) -> list[Row]:
+        """One execution with the tuples of each port."""
 
 
 # -------------------------------------------------------------------- keys

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from typing import Any
 
 from headway.engine.operators.conform import conform_function
-from headway.engine.operators.operator_base import DropKind, StatefulOperator, failure
+from headway.engine.operators.operator_base import BatchOperator, DropKind, failure
 from headway.errors import DataError, QueryError
 from headway.model.operator_kinds import only_native
 from headway.model.operators import Fusion, Gather, UserDefined
@@ -85,7 +85,7 @@ class Gathering:
 # -------------------------------------------------------------------- the user's class
 
 
-class CustomOperator(StatefulOperator):
+class CustomOperator(BatchOperator):
     """An opened instance of the user's class.
 
     ``inputs`` always has all ports, empty where nothing came. A row that carries no timestamp of

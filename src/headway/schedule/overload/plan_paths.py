@@ -196,7 +196,8 @@ def _waiting(plan: Plan, graph: Graph, source: Source, on_way: list[str]) -> int
     gathering = sum(
         operator.timeout or 0 for operator in operators if operator.gathering is not None
     )
-    return source.delay + source.held + gathering + sum(crossed.values())
+    held = sum(operator.clock.hold for operator in operators if operator.clock is not None)
+    return source.delay + source.held + held + gathering + sum(crossed.values())
 
 
 def _before(graph: Graph, stream: str) -> set[str]:
