@@ -4,8 +4,9 @@
 
 Each plan of ``bounds_suite.py`` is attacked (``headway attack``); an output counts with its latest
 tuple over its bound. Printed: the median and the greatest of these, by what lies before the output
-(``plain``: nothing else in the whole plan), and the share of outputs with a bound. A share above 1 would be a defect. The truth lies between: a
-low share says that the bound is loose or that the search is weak.
+(``plain``: nothing else in the whole plan), and the share of outputs with a bound. A share above 1
+would be a defect. The truth lies between: a low share says that the bound is loose or that the
+search is weak.
 """
 
 from __future__ import annotations
