@@ -13,13 +13,20 @@ TIMES ?= 20
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 TESTS ?= tests
 
+# make mutate: how many mistakes are planted, which ones, in which subjects (all; python -m
+# tests.mutation --help names them), processor seconds of tests for each
+MUTANTS ?= 50
+MUTATION_SEED ?= 1
+SUBJECTS ?=
+LIMIT ?= 60
+
 # A candidate counts only if it runs (a version manager's shim may not), is new enough, and
 # can make a virtual environment (Debian ships venv and ensurepip in a package of their own).
 PYTHON_CHECK := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.12 python3.11 python3 python3.13 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo test explore lint format bench docs clean
+.PHONY: help venv install demo test explore mutate lint format bench docs clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -47,7 +54,7 @@ $(BIN)/python:
 
 $(STAMP): pyproject.toml studies/pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt --editable '.[spark,connect,tables,plot,optimal,native,can,mdf,mcap,kafka,sumo,cam,simulation,dev]' \
+	  --constraint constraints.txt --editable '.[spark,connect,tables,plot,optimal,native,can,mdf,mcap,kafka,mqtt,zenoh,cbor,protobuf,sumo,cam,simulation,dev]' \
 	  --editable ./studies
 	@touch $@
 
@@ -77,6 +84,10 @@ test: $(STAMP) ## run the whole test suite, in two processes; the Spark tests sh
 explore: $(STAMP) ## draw TIMES (20) as many new examples in the property tests, from SEED (random)
 	@seed=$(SEED); set -x; HEADWAY_EXPLORE=$(TIMES) $(BIN)/python -m pytest -n 2 --timeout=0 \
 	  -m "hypothesis and not spark" --hypothesis-seed=$$seed $(TESTS)
+
+mutate: $(STAMP) ## plant MUTANTS (50) small mistakes in modules that matter; which ones the tests miss
+	$(BIN)/python -m tests.mutation --count $(MUTANTS) --seed $(MUTATION_SEED) --limit $(LIMIT) \
+	  $(foreach subject,$(SUBJECTS),--subject $(subject))
 
 lint: $(STAMP) ## check style, types and the import layers
 	$(BIN)/ruff check .

@@ -220,7 +220,7 @@ def test_components_inside_components() -> None:
 
 def test_vehicles() -> None:
     vehicle = (
-        hw.VehicleBuilder("v")
+        hw.VehicleBuilder("v", bus_charge="ahead")
         .node("n1", rate=0.5, capacity=0.9, cores=2, decision_cost="2 us", preemption_cost="2.6 us")
         .node("n2")
         .bus("b1", ["n1"], bit_rate="500 kbit/s", identifier_bits=29, capacity=0.8)
@@ -243,8 +243,11 @@ def test_vehicles() -> None:
     links: {l: {ends: [n1, g], speed: 100 Mbit/s, capacity: 0.5}}
     sensors: {a: n1}
     pins: {use.x: n2}
+    bus_charge: ahead
     """
     assert vehicle == parse_vehicle(text).vehicle
+    with pytest.raises(QueryError, match="bus_charge: no such choice; got 'behind'"):
+        hw.VehicleBuilder("v", bus_charge="behind")
     with pytest.raises(VehicleError, match=r"buses\.b\.bit_rate: not a bit rate; got 'fast'"):
         hw.VehicleBuilder("v").bus("b", [], bit_rate="fast")
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         cost,
         shed,
     )
+    from headway.front_door.advice.advising import Advice, advise
     from headway.front_door.compiling import CompiledQuery, compile
     from headway.front_door.query_result import QueryResult
     from headway.front_door.running import run
@@ -70,6 +71,7 @@ _HOMES = {
         "cost",
         "shed",
     ),
+    "headway.front_door.advice.advising": ("Advice", "advise"),
     "headway.front_door.compiling": ("CompiledQuery", "compile"),
     "headway.front_door.query_result": ("QueryResult",),
     "headway.front_door.running": ("run",),
@@ -78,6 +80,7 @@ _HOMES = {
     "headway.model.vehicle": ("Vehicle",),
 }
 __all__ = [
+    "Advice",
     "CompiledQuery",
     "Component",
     "ComponentBuilder",
@@ -94,6 +97,7 @@ __all__ = [
     "Stream",
     "Vehicle",
     "VehicleBuilder",
+    "advise",
     "call",
     "compile",
     "component",

@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Visitor
 
 from headway.report.charts import LineChart, Point, Series
+from headway_studies.provenance import PRINTED, assumed, changed, fitted
 from headway_studies.registry import STUDIES
 from headway_studies.report_page import study_page
 from headway_studies.run_studies import CellDone, Reproduced
@@ -19,6 +20,7 @@ from headway_studies.study_charts import (
     Box,
     BoxPlot,
     Grid,
+    HeatMap,
     MapPlace,
     Span,
     Timeline,
@@ -71,6 +73,15 @@ TRACKS = TrackMap(
         Track(name="truth", places=(MapPlace(x=0, y=0), MapPlace(x=9, y=0)), true=True),
     ),
 )
+HEAT = HeatMap(
+    title="Figure 6: heat",
+    x="µs",
+    columns=tuple(str(5 * place) for place in range(20)),
+    rows=("a statement that is long enough to need more than one line", "another"),
+    values=(tuple(float(place) for place in range(20)), (-1.0, 0.0) * 10),
+    unit="points",
+    marked=("5",),
+)
 GRID = Grid(title="Table 1", headers=("task", "deadline"), rows=(("T1", "30 ms"),))
 EXAMPLE = replace(STUDIES["basic"], name="example", title="All kinds of pictures")
 FOUND = Reproduced(
@@ -80,12 +91,25 @@ FOUND = Reproduced(
     failed=(),
     findings=Findings(
         claims=(
-            numbers("table 1", "30", "30", equal=True),
-            stated("figure 2", "EDF < FIFO", "1.5 < 3", holds=True),
-            stated("figure 3", "no <script>alert(1)</script>", "some", holds=False, why="because"),
-            beyond("figure 4", "how many?", "two"),
+            numbers("table 1", "30", "30", came=PRINTED, equal=True),
+            stated(
+                "figure 2",
+                "EDF < FIFO",
+                "1.5 < 3",
+                came=fitted("a cost of 3 <ms>", tried="1 and 2 ms"),
+                holds=True,
+            ),
+            stated(
+                "figure 3",
+                "no <script>alert(1)</script>",
+                "some",
+                came=changed("another queue"),
+                holds=False,
+                why="because",
+            ),
+            beyond("figure 4", "how many?", "two", came=assumed("a load")),
         ),
-        pictures=(LINES, BARS, BOXES, LANES, TRACKS, GRID),
+        pictures=(LINES, BARS, BOXES, LANES, TRACKS, HEAT, GRID),
     ),
 )
 BROKEN = Reproduced(
@@ -104,9 +128,9 @@ PAGE = study_page([FOUND, BROKEN, ABSENT], "headway reproduce example", quick=Tr
 def test_fits_every_width(visitor: Visitor, width: int, scheme: str) -> None:
     page = visitor.open(PAGE, width=width, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert len(drawings(page)) == 5
+    assert len(drawings(page)) == 6
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("table caption").inner_text() == "Table 1"
+    assert page.locator(".grid table caption").inner_text() == "Table 1"
     ink, back = page.evaluate(
         "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
     )
@@ -133,6 +157,29 @@ def test_every_mark_leads_to_its_claim(visitor: Visitor) -> None:
         assert page.locator(".study:target").get_attribute("id") == name
     tally = page.locator(".tally li")
     assert [tally.nth(i).inner_text().split()[0] for i in range(tally.count())] == ["1"] * 6
+
+
+def test_every_claim_says_how_it_came_about(visitor: Visitor) -> None:
+    """By a word and a colour, with what was fitted and tried; and counted at the top."""
+    page = visitor.open(PAGE)
+    badges = page.locator(".claim .came .badge")
+    words = [badges.nth(place).inner_text() for place in range(badges.count())]
+    assert words == ["printed", "fitted", "changed", "assumed"]
+    colours = {
+        badges.nth(place).evaluate("one => getComputedStyle(one).color") for place in range(4)
+    }
+    assert len(colours) == 4
+    told = page.locator("#example-1 .came").inner_text()
+    assert "a cost of 3 <ms>" in told
+    assert "Tried: 1 and 2 ms." in told
+    lines = page.locator(".origins tbody tr")
+    counted = [lines.nth(place).locator("td").all_inner_texts() for place in range(lines.count())]
+    assert counted == [
+        ["1", "–", "–", "–"],
+        ["–", "–", "–", "1"],
+        ["–", "–", "1", "–"],
+        ["–", "1", "–", "–"],
+    ]
 
 
 def test_what_differs_says_why_and_what_failed_is_named(visitor: Visitor) -> None:
@@ -166,10 +213,10 @@ def drawings(page: Page) -> list[str]:
 
 def test_charts_follow_the_scheme_of_the_page(visitor: Visitor) -> None:
     page = visitor.open(PAGE, color_scheme="dark")
-    assert drawings(page) == ["dark"] * 5
+    assert drawings(page) == ["dark"] * 6
     page.emulate_media(color_scheme="light")
     page.wait_for_function(
-        "document.querySelectorAll('figure.chart[data-drawn=light] svg').length === 5"
+        "document.querySelectorAll('figure.chart[data-drawn=light] svg').length === 6"
     )
 
 
@@ -223,7 +270,7 @@ def test_prints_on_white(visitor: Visitor) -> None:
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.wait_for_function(
-        "document.querySelectorAll('figure.chart[data-drawn=light] svg').length === 5"
+        "document.querySelectorAll('figure.chart[data-drawn=light] svg').length === 6"
     )
     back = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert back == "rgb(255, 255, 255)"

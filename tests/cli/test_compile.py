@@ -45,7 +45,85 @@ def test_a_deadline_that_cannot_be_promised_is_1() -> None:
     outcome = headway("compile", QUERY, "--vehicle", PAPER)
     assert (outcome.code, outcome.err) == (1, "")
     assert "✗ 2 of 3 deadlines cannot be promised." in outcome.out
-    assert "node3 2 times as fast; or at most 20 tuples/s from v2v" in outcome.out
+    said = outcome.out[outcome.out.index("✗ 2 of 3") :]
+    assert "output2 is to come within 300 ms, and may take 354.9 ms." in said
+    assert "What would help; each was tried by compiling it:\n\n1. " in said
+    sentences = [line for line in said.split("\n") if not line.startswith("   ")]
+    assert max(map(len, sentences)) <= 80
+    assert f"   headway compile {QUERY} --vehicle {PAPER} --fix 1:" in said
+
+
+def test_advice_can_be_switched_off() -> None:
+    outcome = headway("compile", QUERY, "--vehicle", PAPER, "--no-advice")
+    assert (outcome.code, outcome.err) == (1, "")
+    assert "may take 354.9 ms" in outcome.out
+    assert "What would help" not in outcome.out
+
+
+BURST = """# a sensor
+query: burst
+sources: {s: {schema: {v: int}, rate: 1000 per 1 s}}   # in all
+operators: {a: {filter: v > 0, from: s, cost: 900 us}}
+outputs: {o: {from: a, deadline: 25 ms}}
+"""
+
+
+@pytest.fixture
+def burst(tmp_path: Path) -> tuple[Path, Path]:
+    query, vehicle = tmp_path / "query.yaml", tmp_path / "vehicle.yaml"
+    query.write_text(BURST)
+    vehicle.write_text("vehicle: v\nnodes: {ecu: {}}\n")
+    return query, vehicle
+
+
+def test_a_fix_is_written_and_the_promise_holds(burst: tuple[Path, Path]) -> None:
+    query, vehicle = burst
+    before = headway("compile", query, "--vehicle", vehicle)
+    assert before.code == 1
+    assert (
+        "1. Say that s comes evenly, 1 per 1 ms, if it does. o: 900 ms → 900 us of 25 ms.\n"
+        f"   {query}:3\n"
+        "   - sources: {s: {schema: {v: int}, rate: 1000 per 1 s}}   # in all\n"
+        "   + sources: {s: {schema: {v: int}, rate: 1 per 1 ms}}   # in all\n"
+    ) in before.out
+    mark = before.out.rsplit("--fix 1:", 1)[1].strip()
+    outcome = headway("compile", query, "--vehicle", vehicle, "--fix", f"1:{mark}")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"wrote {query}\n" in outcome.out
+    assert "✓ The deadline holds" in outcome.out
+    assert query.read_text() == BURST.replace("1000 per 1 s", "1 per 1 ms")
+    nothing = headway("compile", query, "--vehicle", vehicle, "--fix", "1")
+    assert (nothing.code, nothing.out) == (2, "")
+    assert nothing.err.startswith("there is nothing to fix")
+
+
+def test_a_fix_for_other_files_is_refused(burst: tuple[Path, Path]) -> None:
+    query, vehicle = burst
+    for number, said in {
+        "1:000000": "the files are not those that this advice was given for",
+        "9": "there is no such fix; got fix 9; known: 1 to ",
+        "first": "--fix names no change",
+    }.items():
+        outcome = headway("compile", query, "--vehicle", vehicle, "--fix", number)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith(said)
+        assert query.read_text() == BURST
+
+
+def test_json_has_the_fixes(burst: tuple[Path, Path]) -> None:
+    query, vehicle = burst
+    outcome = headway("compile", query, "--vehicle", vehicle, "--json")
+    fixes = json.loads(outcome.out)["verdict"]["fixes"]
+    assert fixes[0]["bounds"] == [
+        {
+            "output": "o",
+            "asked": "deadline",
+            "before": 900_000_000,
+            "after": 900_000,
+            "limit": 25_000_000,
+        }
+    ]
+    assert [line["line"] for line in fixes[0]["lines"]] == [3, 3]
 
 
 def test_without_a_vehicle_there_is_no_verdict() -> None:
@@ -55,7 +133,7 @@ def test_without_a_vehicle_there_is_no_verdict() -> None:
 
 
 def test_json_is_the_plan_and_nothing_else() -> None:
-    outcome = headway("compile", QUERY, "--vehicle", PAPER, "--json")
+    outcome = headway("compile", QUERY, "--vehicle", PAPER, "--json", "--no-advice")
     assert (outcome.code, outcome.err) == (1, "")
     plan = plan_from_json(outcome.out)
     assert [task.name for task in plan.tasks] == [f"T{n}" for n in range(1, 9)]
@@ -88,7 +166,7 @@ def test_out_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
 def test_a_pin_of_no_operator_is_noted(tmp_path: Path) -> None:
     vehicle = tmp_path / "vehicle.yaml"
     vehicle.write_text(PAPER.read_text().replace("union1: node2", "union1: node2\n  mapp3: node3"))
-    outcome = headway("compile", QUERY, "--vehicle", vehicle)
+    outcome = headway("compile", QUERY, "--vehicle", vehicle, "--no-advice")
     assert outcome.code == 1
     assert outcome.err == (
         f"note: {vehicle}:31:10: pins.mapp3: this query has no such operator; "
@@ -97,11 +175,12 @@ def test_a_pin_of_no_operator_is_noted(tmp_path: Path) -> None:
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:
-    arguments = ("compile", QUERY, "--vehicle", PAPER, "--json")
+    arguments = ("compile", QUERY, "--vehicle", PAPER, "--json", "--no-advice")
     assert headway(*arguments).out == headway(*arguments).out
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*/query.yaml")), ids=str)
 def test_every_example_compiles(example: Path) -> None:
     for vehicle in example.parent.glob("vehicle*.yaml"):
-        assert headway("compile", example, "--vehicle", vehicle).code in (0, 1)
+        done = headway("compile", example, "--vehicle", vehicle, "--no-advice")
+        assert done.code in (0, 1)

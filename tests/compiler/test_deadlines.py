@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tests.compiler.build import compiled_until, one_node, query_of
 from tests.compiler.golden import EXAMPLE, golden
 
+from headway.compiler import compile_query
 from headway.compiler.deadlines import deadlines
 from headway.files import load_query, load_vehicle
 from headway.model.plan import Task
 from headway.model.quantities import MILLISECOND, format_duration
+from headway.model.vehicle import Bus, BusCharge, BusKind, Node, Vehicle
 from headway_studies.aedsms.aedsms_tasks import OPERATORS
 
-STUDY = compiled_until(
-    deadlines,
-    load_query(EXAMPLE / "query.yaml").query,
-    load_vehicle(EXAMPLE / "vehicle.yaml").vehicle,
-)
+QUERY = load_query(EXAMPLE / "query.yaml").query
+VEHICLE = load_vehicle(EXAMPLE / "vehicle.yaml").vehicle
+STUDY = compiled_until(deadlines, QUERY, VEHICLE)
 TASKS = {task.name: task for task in STUDY.tasks}
+CHARGED = replace(VEHICLE, bus_charge=BusCharge.AHEAD)
 
 
 def in_our_words(formula: str) -> str:
@@ -32,10 +34,57 @@ def test_formulas_of_the_study() -> None:
         expected = in_our_words(published["relative_deadline"])
         if name in ("T2", "T3"):
             # The one difference: the paper subtracts bus 1 twice on the way from node 2 to node 3,
-            # a tuple passes it once. Nothing else in these two formulas differs.
+            # a tuple passes it once. Nothing else in these two formulas differs (and with
+            # ``bus_charge: ahead`` nothing does).
             assert "- 2 bus1 -" in expected
             expected = expected.replace("- 2 bus1 -", "- bus1 -")
         assert TASKS[name].formula == expected, name
+
+
+def test_table_1_as_printed_when_buses_are_charged_for_who_goes_ahead() -> None:
+    """Bus 1 carries own.map1 before union1, bus 2 union1 alone: one, two and one passages."""
+    found = compiled_until(deadlines, QUERY, CHARGED).tasks
+    published = golden("aedsms_table1.json")["tasks"]
+    assert {task.name: task.formula for task in found} == {
+        name: in_our_words(task["relative_deadline"]) for name, task in published.items()
+    }
+
+
+def test_charged_deadlines_by_hand() -> None:
+    """A tuple of own.map1 has 905 us of frames on bus 1: so much less is left for T2 and T3 than
+    27.55 ms, and T1, that nothing goes ahead of, feels it through T3 only."""
+    found = {task.name: task for task in compiled_until(deadlines, QUERY, CHARGED).tasks}
+    changed = {
+        name: format_duration(task.relative_deadline)
+        for name, task in found.items()
+        if task.relative_deadline != TASKS[name].relative_deadline
+    }
+    assert changed == {"T1": "25.44 ms", "T2": "26.645 ms", "T3": "26.645 ms"}
+    assert {link.delay for link in found["T1"].successors} == {905_000}
+    assert {link.delay for link in found["T2"].successors} == {2 * 925_000 + 500_000 + 905_000}
+
+
+def test_the_charge_changes_no_priority_and_no_promise() -> None:
+    plans = [compile_query(QUERY, vehicle) for vehicle in (VEHICLE, CHARGED)]
+    assert plans[0].crossings == plans[1].crossings
+    own, ahead = (plan.verdict for plan in plans)
+    assert own is not None
+    assert ahead is not None
+    assert [one.bound for one in own.promises] == [one.bound for one in ahead.promises]
+
+
+def test_a_stream_that_crosses_alone_is_charged_for_itself() -> None:
+    query = query_of([("s", "a"), ("a", "b"), ("b", "o")], {"o": MILLISECOND})
+    vehicle = Vehicle(
+        name="two",
+        nodes=(Node(name="n1"), Node(name="n2")),
+        buses=(Bus(name="bus", kind=BusKind.CAN, bit_rate=1_000_000, nodes=("n1", "n2")),),
+        sensors=(("s", "n1"),),
+        pins=(("b", "n2"),),
+    )
+    for charge in BusCharge:
+        first, _ = compiled_until(deadlines, query, replace(vehicle, bus_charge=charge)).tasks
+        assert first.formula == "d2 - c2 - bus"
 
 
 def test_the_formulas_give_the_deadlines() -> None:

@@ -233,7 +233,10 @@ def test_an_overloaded_node_is_named_with_what_it_needs() -> None:
     assert problem.what == "no placement fits: even the best needs 1.27 of 0.90 on n1"
     assert problem.got == "clean 1.27"
     assert "higher execution rate" in problem.want
-    assert "unpin clean (it is its sensor's first operator)" in problem.want
+    stays = "pin clean, which stays because it is its sensor's first operator, to another node"
+    assert stays in problem.want
+    assert "unpin" not in problem.want  # nothing is pinned
+    assert "cores" not in problem.want
 
 
 def test_an_overloaded_single_node_is_named() -> None:

@@ -18,6 +18,7 @@ from headway.model.expression import Column, PythonCall, Sql
 from headway.model.operator_kinds import KINDS
 from headway.model.operators import (
     Aggregate,
+    AssociationGate,
     Distinct,
     Filter,
     Fusion,
@@ -32,9 +33,10 @@ from headway.model.operators import (
 )
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.query import Decide, LoadShedder, Output, Query, Source
-from headway.model.schema import DataType
+from headway.model.schema import DataType, schema
 
 MS = MILLISECOND
+SURROUNDINGS = "headway.fusion.surroundings:SurroundingsFusion"
 ONLY = (Input("input", "s0"),)
 BOTH = (Input("a", "s0"), Input("b", "s1"))
 SUM = (
@@ -71,6 +73,38 @@ def _fusion(gather: Gather) -> Operator:
         timeout=3 * MS,
         gather=gather,
     )
+
+
+def _surroundings(gate: AssociationGate | None, *, correlated: bool) -> tuple[Operator, ...]:
+    """Headway's own type 2, with what a query may declare of it: made into sightings and back."""
+    reports = [
+        Map(
+            name=f"to_{port.port}",
+            inputs=(Input("input", port.stream),),
+            columns=(
+                Column("id", Sql("k")),
+                Column("own", Sql("k = 1")),
+                Column("x", Sql("v")),
+                Column("y", Sql("v / 2")),
+                Column("var_pos", Sql("CASE WHEN v > 50 THEN 400.0D ELSE 4.0D END")),
+            ),
+        )
+        for port in BOTH
+    ]
+    fusion = Fusion(
+        name="f",
+        inputs=tuple(Input(port.port, f"to_{port.port}") for port in BOTH),
+        implementation=SURROUNDINGS,
+        schema=schema(id="int", x="double", conf="double"),
+        front=5 * MS,
+        rear=9 * MS,
+        object_key="id",
+        timeout=3 * MS,
+        gate=gate,
+        correlated=correlated,
+    )
+    back = (Column("k", Sql("id")), Column("v", Sql("x + conf")))
+    return (*reports, fusion, Map(name="x", inputs=(Input("input", "f"),), columns=back))
 
 
 CASES: dict[str, tuple[Operator, ...]] = {
@@ -253,6 +287,8 @@ CASES: dict[str, tuple[Operator, ...]] = {
     ),
     "fusion, gathering all": (_fusion(Gather.ALL),),
     "fusion, gathering for a time": (_fusion(Gather.TIME),),
+    "fusion with a gate": _surroundings(AssociationGate(0.9, 2), correlated=False),
+    "fusion with a gate, correlated": _surroundings(AssociationGate(0.95, 1), correlated=True),
 }  # fmt: skip
 
 for _kind in KINDS.values():

@@ -12,8 +12,10 @@ from headway.drive.collision_warning import (
     RADIO,
     RANDOM_VALUE,
     KeptTuples,
+    Setting,
     load_collision_warning,
     plan_for,
+    plan_of,
     shed_quota,
 )
 from headway.errors import InputError
@@ -85,6 +87,22 @@ def test_one_item_takes_what_the_paper_prints(item: int) -> None:
     assert cost is not None
     assert cost.of(1) == 11 * MILLISECOND
     assert cost.of(3) - cost.of(2) == item * MICROSECOND
+
+
+def test_a_fusion_is_left_between_its_items_or_not() -> None:
+    """What the query says is ours; S-EDF as printed preempts between operators only."""
+    for given, wanted, label in (
+        (None, True, "s-edf, 100/s"),
+        (False, False, "s-edf, 100/s"),
+        (True, True, "s-edf, 100/s, between items"),
+    ):
+        setting = Setting(shed=100, between_items=given)
+        cost = fusion_of(plan_of(app(), setting)).cost
+        assert cost is not None
+        assert cost.between_items is wanted
+        assert cost.of(3) == 13 * MILLISECOND
+        assert setting.label == label
+    assert Setting(v2v=False, between_items=True).label == "s-edf, no V2V, between items"
 
 
 def test_the_costs_of_the_example_are_the_printed_ones() -> None:

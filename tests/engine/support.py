@@ -19,10 +19,11 @@ from headway.schedule.online import Policy
 
 
 def compiled(query: Query, vehicle: Vehicle) -> Plan:
-    """A plan without advice, which only costs time here."""
+    """A plan whose placement is that of least traffic, whatever can be promised: to search on only
+    costs time here."""
     compilation = Compilation(query=query, vehicle=vehicle, timed=True)
     for run_pass in PASSES:
-        if run_pass.__name__ != "advise":
+        if run_pass.__name__ != "keep_promises":
             compilation = run_pass(compilation)
     return plan_of(compilation)
 

@@ -10,6 +10,7 @@ from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.operators import (
     ONLY_PORT,
     Aggregate,
+    AssociationGate,
     Distinct,
     Filter,
     Fusion,
@@ -34,7 +35,7 @@ from headway.model.query import (
     Step,
 )
 from headway.model.schema import DataType, Field, Schema
-from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
+from headway.model.vehicle import Bus, BusCharge, BusKind, Gateway, Link, Node, Vehicle
 
 names = st.sampled_from(
     ["on", "yes", "null", "true", "y", "_", "e1", "filter", "from", "x" * 63]
@@ -161,6 +162,8 @@ steps: st.SearchStrategy[Step] = st.one_of(
         rear=lengths,
         object_key=st.none() | names,
         sensor_key=st.none() | names,
+        gate=st.none() | st.builds(AssociationGate, st.floats(0.5, 0.999), st.integers(1, 9)),
+        correlated=st.booleans(),
         **CLASS,
     ),
     st.builds(ComponentUse, name=st.just("unnamed"), component=names, inputs=ports(0)),
@@ -256,4 +259,5 @@ vehicles = st.builds(
     ),
     sensors=pairs(names, names),
     pins=pairs(streams, names),
+    bus_charge=st.sampled_from(BusCharge),
 )

@@ -50,7 +50,7 @@ def test_the_base_is_sound() -> None:
             "from: j",
             "from: j, form: j",
             "q.yaml:10:16: outputs.o.form: unknown key 'form'; did you mean 'from'? "
-            "known: from, deadline, criticality, weight",
+            "known: from, deadline, criticality, weight, age, reaction, through",
         ),
         ("from: j, ", "", "q.yaml:10:3: outputs.o: the key 'from' is missing; add it"),
         (

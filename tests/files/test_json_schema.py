@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 from headway.errors import FileError
 from headway.files import (
+    faults_json_schema,
     library_json_schema,
     parse_query,
     query_json_schema,
@@ -22,6 +23,7 @@ SCHEMAS = [
     library_json_schema(),
     vehicle_json_schema(),
     taskset_json_schema(),
+    faults_json_schema(),
 ]
 
 

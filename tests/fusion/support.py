@@ -8,7 +8,7 @@ from typing import Any
 from headway.fusion.operator import SensorFusion
 from headway.fusion.own_vehicle import OwnVehicleFusion
 from headway.fusion.surroundings import SurroundingsFusion
-from headway.model.operators import Parameter
+from headway.model.operators import AssociationGate, Parameter
 from headway.model.quantities import SECOND
 from headway.model.schema import Schema, schema
 from headway.model.user_operator import OperatorContext, Row
@@ -43,6 +43,8 @@ def context(
     object_key: str | None = None,
     sensor_key: str | None = None,
     parameters: Mapping[str, Parameter] | None = None,
+    gate: AssociationGate | None = None,
+    correlated: bool = False,
 ) -> OperatorContext:
     return OperatorContext(
         name="sdfo",
@@ -54,21 +56,41 @@ def context(
             "rear": rear,
             "object_key": object_key,
             "sensor_key": sensor_key,
+            "gate": gate,
+            "correlated": correlated,
         },
     )
 
 
 def own_vehicle(
-    front: int = SECOND, rear: int = SECOND, **parameters: Parameter
+    front: int = SECOND,
+    rear: int = SECOND,
+    gate: AssociationGate | None = None,
+    correlated: bool = False,
+    **parameters: Parameter,
 ) -> OwnVehicleFusion:
     fusion = OwnVehicleFusion()
     inputs = {"gps": GPS, "speed": SPEED}
-    fusion.open(context(inputs, OWN, front=front, rear=rear, parameters=parameters))
+    fusion.open(
+        context(
+            inputs,
+            OWN,
+            front=front,
+            rear=rear,
+            parameters=parameters,
+            gate=gate,
+            correlated=correlated,
+        )
+    )
     return fusion
 
 
 def surroundings(
-    front: int = SECOND, rear: int = SECOND, **parameters: Parameter
+    front: int = SECOND,
+    rear: int = SECOND,
+    gate: AssociationGate | None = None,
+    correlated: bool = False,
+    **parameters: Parameter,
 ) -> SurroundingsFusion:
     fusion = SurroundingsFusion()
     fusion.open(
@@ -80,6 +102,8 @@ def surroundings(
             object_key="id",
             sensor_key="sensor",
             parameters=parameters,
+            gate=gate,
+            correlated=correlated,
         )
     )
     return fusion

@@ -208,7 +208,7 @@ def test_the_columns_of_the_example() -> None:
             {"colour": 3, "speed_variance": -1},
             "parameters.colour: unknown parameter; there are: acceleration_variance, "
             "position_variance, speed_variance, scale_variance, heading_variance, "
-            "velocity_variance, least_speed, id, sensor\n"
+            "velocity_variance, least_speed, shared_variance, id, sensor\n"
             "parameters.speed_variance: must be a positive number; got -1",
         ),
     ],

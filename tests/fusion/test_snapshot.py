@@ -12,6 +12,7 @@ from tests.fusion.support import feed, fix, own_vehicle, run, seen, surroundings
 from tests.fusion.test_windows import Event, as_arrived, own_events, surroundings_events
 
 from headway.fusion.operator import SensorFusion
+from headway.model.operators import AssociationGate
 from headway.model.quantities import MILLISECOND
 
 
@@ -39,6 +40,22 @@ def test_surroundings(events: list[Event], cut: float) -> None:
 def test_own_vehicle(events: list[Event], cut: float) -> None:
     front = 100 * MILLISECOND
     continues(own_vehicle(front), own_vehicle(front), events, cut)
+
+
+GATE = AssociationGate(0.9, 2)
+
+
+@given(surroundings_events(), st.floats(0, 1), st.booleans())
+def test_surroundings_with_a_gate(events: list[Event], cut: float, correlated: bool) -> None:
+    windows = (100 * MILLISECOND, 300 * MILLISECOND)
+    original, fresh = (surroundings(*windows, GATE, correlated) for _ in range(2))
+    continues(original, fresh, events, cut)
+
+
+@given(own_events(), st.floats(0, 1))
+def test_own_vehicle_with_a_gate(events: list[Event], cut: float) -> None:
+    original, fresh = (own_vehicle(100 * MILLISECOND, gate=GATE) for _ in range(2))
+    continues(original, fresh, events, cut)
 
 
 def test_refused_tuples_and_the_own_vehicle_are_not_forgotten() -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tests.fusion.support import feed, fix, memory, own_vehicle, run, seen, surroundings
 
 from headway.fusion.refused_tuples import RefusalReason, Refused
+from headway.fusion.surroundings import SurroundingsFusion
+from headway.model.operators import AssociationGate
 from headway.model.quantities import MILLISECOND
 from headway.model.user_operator import Row
 
@@ -104,6 +106,36 @@ def test_arrival_does_not_matter_for_the_own_vehicle(events: list[Event], sizes:
     assert memory(shuffled) == memory(expected)
     assert shuffled.too_late == expected.too_late == 0
     assert shuffled.unstarted == expected.unstarted
+
+
+GATE = AssociationGate(0.9, 2)
+
+
+@given(surroundings_events(), st.randoms(use_true_random=False), st.booleans())
+def test_arrival_does_not_matter_with_a_gate(
+    events: list[Event], sizes: Random, correlated: bool
+) -> None:
+    def fresh() -> SurroundingsFusion:
+        windows = (FRONT * MILLISECOND, REAR * MILLISECOND)
+        return surroundings(*windows, GATE, correlated)
+
+    expected, shuffled = fresh(), fresh()
+    feed(expected, in_order(events))
+    feed(shuffled, as_arrived(events, sizes))
+    assert memory(shuffled) == memory(expected)
+    assert shuffled.too_late == expected.too_late == 0
+
+
+@given(own_events(), st.randoms(use_true_random=False))
+def test_arrival_does_not_matter_for_the_own_vehicle_with_a_gate(
+    events: list[Event], sizes: Random
+) -> None:
+    expected, shuffled = (
+        own_vehicle(FRONT * MILLISECOND, REAR * MILLISECOND, GATE) for _ in range(2)
+    )
+    feed(expected, in_order(events))
+    feed(shuffled, as_arrived(events, sizes))
+    assert memory(shuffled) == memory(expected)
 
 
 def test_the_comparison_can_fail() -> None:

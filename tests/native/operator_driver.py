@@ -114,6 +114,8 @@ REASONS = [
     "unusable",
     "unstarted",
     "user",
+    "malformed",
+    "outside",
 ]
 """of the runtime, by number; those of Python begin so"""
 KINDS = [DropKind.LATE, DropKind.FAILED, DropKind.REJECTED, DropKind.SHED]

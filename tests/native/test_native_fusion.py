@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from tests.native.operator_driver import GROWS, Twins, built, cpp_row
 from headway.engine.operators.user_defined import CustomOperator
 from headway.errors import InputError, QueryError
 from headway.model.graph import Graph
-from headway.model.operators import Fusion, Input
+from headway.model.operators import AssociationGate, Fusion, Input
 from headway.model.quantities import MICROSECOND, SECOND
 from headway.model.schema import Schema, schema
 from headway.model.user_operator import Row
@@ -203,8 +204,36 @@ def around_texts() -> tuple[Fusion, dict[str, Schema]]:
     return fusion, {"b": seen, "a": more}
 
 
+def own_gated() -> tuple[Fusion, dict[str, Schema]]:
+    """A fix may be another vehicle's; all fixes share an error."""
+    fusion, inputs = own_plain()
+    parameters = (*fusion.parameters, ("shared_variance", 2.5))
+    return replace(fusion, gate=AssociationGate(0.95, 2), parameters=parameters), inputs
+
+
+def around_gated() -> tuple[Fusion, dict[str, Schema]]:
+    fusion, inputs = around_plain()
+    return replace(fusion, gate=AssociationGate(0.9, 2)), inputs
+
+
+def around_both() -> tuple[Fusion, dict[str, Schema]]:
+    """Another object takes over at once."""
+    fusion, inputs = around_texts()
+    return replace(fusion, correlated=True, gate=AssociationGate(0.999, 1)), inputs
+
+
 CASES = {
-    one.__name__: one for one in (own_plain, own_keyed, around_plain, around_named, around_texts)
+    one.__name__: one
+    for one in (
+        own_plain,
+        own_keyed,
+        own_gated,
+        around_plain,
+        around_named,
+        around_texts,
+        around_gated,
+        around_both,
+    )
 }
 
 
@@ -300,7 +329,19 @@ def test_memory_is_used_as_it_should(case: str) -> None:
     assert all(("l", False) not in one for one in answers)
 
 
-@pytest.mark.parametrize("case", ["own_keyed", "around_plain"])
+def test_what_is_outside_a_gate_is_told_alike() -> None:
+    told = 0
+    for case in ("own_gated", "around_gated"):
+        twins, source = twins_of(case)
+        drive(twins, random.Random(4), 200, wild=0.0)
+        told += sum(
+            answer[0] == "d" and answer[2] == "outside" for one in twins.expected for answer in one
+        )
+        twins.check(built(source))
+    assert told > 150
+
+
+@pytest.mark.parametrize("case", ["own_keyed", "around_plain", "around_gated"])
 def test_garbage_is_no_state(case: str) -> None:
     fusion, inputs = CASES[case]()
     twins, source = twins_of(case)

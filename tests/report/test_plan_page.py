@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from tests.report.study import collision_warning
 
-from headway.model.plan import LatencyStep
+from headway.model.plan import Asked, ChangedLine, FixedBound, LatencyStep, PlanFix
 from headway.model.quantities import SECOND
 from headway.report.plan.plan_page import plan_html, time_bar
 
@@ -70,6 +70,26 @@ def test_it_says_what_can_be_promised_and_why() -> None:
     assert "min(d2 - c2, d3 - c3) - bus1" in text
 
 
+def _fix(name: str) -> PlanFix:
+    bound = FixedBound(
+        output=name, asked=Asked.DEADLINE, before=None, after=2_123_456, limit=3_000_000
+    )
+    lines = (
+        ChangedLine(file=name, line=4, text=f"- {name}"),
+        ChangedLine(file=name, line=4, text="+ pins: {}"),
+    )
+    return PlanFix(what=f"pin {name}", bounds=(bound,), lines=lines)
+
+
+def test_changes_that_would_help_are_shown_line_by_line() -> None:
+    plan = collision_warning()
+    assert plan.verdict is not None
+    helped = replace(plan, verdict=replace(plan.verdict, fixes=(_fix("map3"),)))
+    text = Reader(plan_html(helped)).text
+    assert "Pin map3. map3: no bound → 2.124 ms of 3 ms." in text
+    assert "map3:4\n- map3\n+ pins: {}" in text
+
+
 def test_names_are_escaped() -> None:
     plan = collision_warning()
     assert plan.verdict is not None
@@ -82,6 +102,7 @@ def test_names_are_escaped() -> None:
                 replace(promise, advice="<img src=x>", blame='"><script>')
                 for promise in plan.verdict.promises
             ),
+            fixes=(_fix("<script>2</script>"),),
         ),
     )
     page = Reader(plan_html(hostile))

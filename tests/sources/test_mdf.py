@@ -179,3 +179,107 @@ def test_a_damaged_link_is_told(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(FileError, match=r"is damaged: there is no block at byte|is cut short"):
         read(tmp_path, POINTER)
+
+
+def block(name: bytes, *links: int, length: int | None = None, count: int | None = None) -> bytes:
+    """An MDF 4 block: its name, four bytes, its length, how many links, the links."""
+    size = 24 + 8 * len(links) if length is None else length
+    head = name + bytes(4) + size.to_bytes(8, "little")
+    told = len(links) if count is None else count
+    return head + told.to_bytes(8, "little") + b"".join(at.to_bytes(8, "little") for at in links)
+
+
+IDENTIFICATION = b"MDF     4.10    ".ljust(64, b"\0")
+
+
+def whole(tmp_path: Path, *blocks: bytes) -> None:
+    path = tmp_path / "drive.mf4"
+    path.write_bytes(IDENTIFICATION + b"".join(blocks))
+    check_whole(path)
+
+
+def test_blocks_that_are_whole(tmp_path: Path) -> None:
+    """To the last byte; links to nothing, to each other and back."""
+    whole(tmp_path, block(b"##HD"))
+    whole(tmp_path, block(b"##HD", 0, 112, 64), block(b"##TX", 64, 112))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "told"),
+    [
+        # nothing where the header should be, then one that does not begin as blocks do
+        ((), "is cut short: a block that should be at byte 64 is not whole; got 64 bytes"),
+        ((block(b"HD##"),), "is damaged: there is no block at byte 64; got b'HD##'"),
+        # a byte of a block is missing; a link that leads to the very end
+        ((block(b"##HD", length=25),), "is cut short: a block that should be at byte 64"),
+        ((block(b"##HD", 96),), "is cut short: a block that should be at byte 96"),
+        # a block shorter than its own links, by one byte
+        (
+            (block(b"##HD", 96, 0, length=39), bytes(40)),
+            "is damaged: there is no block at byte 64; got b'##HD'",
+        ),
+        # more links than any file holds
+        ((block(b"##HD", count=2**60),), "is damaged: there is no block at byte 64"),
+        # the second block is damaged, and so is one behind it
+        (
+            (block(b"##HD", 96), block(b"#TXX")),
+            "is damaged: there is no block at byte 96; got b'#TXX'",
+        ),
+        (
+            (block(b"##HD", 0, 104), block(b"##DG", 136), block(b"##CG", length=30)),
+            "is cut short: a block that should be at byte 136 is not whole; got 160 bytes",
+        ),
+    ],
+)
+def test_damaged_blocks(tmp_path: Path, blocks: tuple[bytes, ...], told: str) -> None:
+    with pytest.raises(FileError) as raised:
+        whole(tmp_path, *blocks)
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        (IDENTIFICATION[:63], "is no MDF file"),
+        (IDENTIFICATION.replace(b"4.10", b"5.00"), "is not MDF 4; got version 5.00"),
+        (IDENTIFICATION.replace(b"4.10", b"40.0"), "is not MDF 4; got version 40.0"),
+        (IDENTIFICATION.replace(b"MDF ", b"MDFX"), "is no MDF file"),
+    ],
+)
+def test_identifications(tmp_path: Path, start: bytes, told: str) -> None:
+    path = tmp_path / "drive.mf4"
+    path.write_bytes(start)
+    with pytest.raises(FileError) as raised:
+        check_whole(path)
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "column", "told"),
+    [
+        ([0, 1, 2], "boolean", "got 2"),
+        ([0, -1], "boolean", "got -1"),
+        ([2.0**31], "int", "got 2147483648.0"),
+        ([-(2.0**31) - 1], "int", "got -2147483649.0"),
+        ([2.0**31 - 1, -(2.0**31)], "int", ""),
+        ([2.0**31], "bigint", ""),
+        ([2.0**63], "bigint", "got 9.2"),
+        ([1, 0], "boolean", ""),
+    ],
+)
+def test_the_largest_values_of_a_column(
+    tmp_path: Path, values: list[float], column: str, told: str
+) -> None:
+    with asammdf.MDF(version="4.10") as mdf:
+        times = np.arange(len(values)) / 10
+        mdf.append([asammdf.Signal(np.array(values, "f8"), times, name="x")])
+        mdf.save(tmp_path / "drive.mf4", overwrite=True)
+    pointer = "mdf: drive.mf4\ncolumns: {x: x}\nstart: 0\n"
+    if not told:
+        assert [one.row[1] for one in read(tmp_path, pointer, schema(x=column))] == values
+        return
+    with pytest.raises(DataError) as raised:
+        read(tmp_path, pointer, schema(x=column))
+    assert told in str(raised.value)
+    wrong = len(values)  # the last one is
+    assert f"drive.mf4:{wrong}: x (x): a sample is not a value" in str(raised.value)

@@ -21,12 +21,23 @@ from headway_studies.study import NO_REASON, CellWork, Verdict, works_of
 
 DIFFER = Counter(
     {
+        ("basic-costs", "figures 9 to 12"): 1,
+        ("basic-costs", "section 6.1.1"): 1,
         ("tasks", "table 1, deadlines"): 1,
-        ("v2v-rates", "figure 17"): 2,
-        ("position-error", "figure 21"): 2,
-        ("methods", "table 6"): 1,
+        ("output1-latency", "figure 16"): 2,
+        ("v2v-rates", "figure 17"): 6,
+        ("position-error", "figure 21"): 5,
+        ("admission", "figures 6 to 8"): 1,
+        ("admission", "figure 6"): 1,
+        ("admission", "figure 7"): 1,
+        ("admission", "figure 8"): 1,
+        ("hard-tasks", "figure 9"): 1,
+        ("methods", "table 6"): 3,
         ("methods", "theorem 1"): 1,
+        ("cities", "section 6.4"): 1,
+        ("cities", "figure 17"): 2,
         ("hvlb-tables", "table 2, HPRV of (B)"): 1,
+        ("hvlb-example", "figure 5, computed ranks"): 1,
         ("communication", "figure 9"): 2,
         ("failures", "figure 10"): 1,
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headway_studies.beyond.recorded_drive import (
+    DECLARED,
+    PLAIN,
     RECORDED_POLICIES,
     agreement_claims,
     deadline_claims,
@@ -49,12 +51,20 @@ def test_nothing_promised_is_said_as_such() -> None:
     assert "promised down to none" in told
 
 
-@pytest.mark.parametrize(("share", "told"), [(0.0, False), (0.01, False), (0.02, True)])
-def test_a_cause_is_told_only_of_what_is_there(share: float, told: bool) -> None:
-    row: Row = {
-        "part": "agreement", "moments": 100, "both": 100, "distance_median": 0.1,
+def agreement_row(fusion: str, share: float) -> Row:
+    return {
+        "part": "agreement", "fusion": fusion, "moments": 100, "both": 100, "distance_median": 0.1,
         "distance_95": 0.2, "another_car": share, "speed_median": 0.1, "speed_95": 0.2,
     }  # fmt: skip
-    text = agreement_claims([row])[0].ours
-    assert f"more than 5 m at {share:.1%} of 100 moments" in text
-    assert ("no gate" in text) == told
+
+
+@pytest.mark.parametrize(
+    ("share", "gated", "told"),
+    [(0.0, 0.0, False), (0.01, 0.0, False), (0.02, 0.0, True), (0.02, 0.03, False)],
+)
+def test_a_cause_is_told_only_of_what_is_there(share: float, gated: float, told: bool) -> None:
+    rows = [agreement_row(DECLARED, gated), agreement_row(PLAIN, share)]
+    ahead, gate, *_ = (claim.ours for claim in agreement_claims(rows))
+    assert f"more than 5 m at {gated:.1%} of 100 moments" in ahead
+    assert gate.startswith(f"with both {gated:.1%}, without either {share:.1%}")
+    assert ("goes on as the same object" in gate) == told

@@ -23,8 +23,16 @@ from headway.report.charts import HEIGHT, WIDTH
 from headway_studies import cell_store, reproduction, run_studies
 from headway_studies.cell_store import ABOVE, CODE_FILE, OURS_ABOVE, CellStore, code_fingerprint
 from headway_studies.independent_work import run_pieces
+from headway_studies.provenance import PRINTED, Origin, Provenance, assumed, changed, fitted
 from headway_studies.registry import OURS, STUDIES, study_named
-from headway_studies.run_studies import prepare, reproduce, run_here, run_on_spark
+from headway_studies.report_files import by_origin, counted_by_origin
+from headway_studies.run_studies import (
+    Reproduced,
+    prepare,
+    reproduce,
+    run_here,
+    run_on_spark,
+)
 from headway_studies.study import (
     Cell,
     CellWork,
@@ -34,6 +42,9 @@ from headway_studies.study import (
     Row,
     Study,
     Verdict,
+    beyond,
+    numbers,
+    stated,
     works_of,
 )
 from headway_studies.study_charts import Picture, box
@@ -335,7 +346,33 @@ def test_two_equal_cells_are_a_fault_of_the_study() -> None:
 
 def test_a_difference_needs_a_reason() -> None:
     with pytest.raises(ValueError, match="must say why"):
-        Claim(figure="figure 1", published="a", ours="b", verdict=Verdict.DIFFERS)
+        Claim(figure="figure 1", published="a", ours="b", verdict=Verdict.DIFFERS, came=PRINTED)
+
+
+def test_a_provenance_says_what_is_not_from_the_paper() -> None:
+    for wrong in (
+        {"origin": Origin.ASSUMED},
+        {"origin": Origin.PRINTED, "told": "a cost"},
+        {"origin": Origin.FITTED, "told": "a cost"},
+        {"origin": Origin.CHANGED, "told": "a rule", "tried": "another"},
+    ):
+        with pytest.raises(ValueError, match="provenance"):
+            Provenance(**wrong)
+    assert PRINTED.words == "printed"
+    assert fitted("2 ms", tried="1 and 3 ms").words == "fitted: 2 ms (tried: 1 and 3 ms)"
+
+
+def test_what_no_paper_says_is_not_counted_beside_the_papers() -> None:
+    found = Reproduced(
+        study=FAILING, cells=1, computed=0, failed=(), findings=Findings(claims=(
+            numbers("a", "1", "1", came=PRINTED, equal=True),
+            stated("b", "more", "less", came=changed("a rule"), holds=False, why="so"),
+            beyond("c", "how many?", "two", came=assumed("a load")),
+        )),
+    )  # fmt: skip
+    assert counted_by_origin([found]) == "of 2 beside the papers 1 printed, 1 changed"
+    assert [row[-1] for row in by_origin([found]).rows] == ["1", "0", "1", "0"]
+    assert counted_by_origin([]) == ""
 
 
 def test_five_numbers_of_a_sample() -> None:

@@ -6,10 +6,20 @@ from functools import cache
 from itertools import pairwise
 from statistics import fmean
 
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import FULL
 from headway.schedule.online import OVERLOAD_POLICIES
+from headway.schedule.online.er_edf import EnhancedReservationEdf
+from headway.schedule.online.reservation import ReservedJob, TaskFacts
 from headway.schedule.overload.load_trials import LoadCell, LoadRow, load_cells
 from headway_studies.rop_edf import admission, hard_tasks
-from headway_studies.rop_edf.task_set_rows import trials
+from headway_studies.rop_edf.task_set_rows import (
+    HELD_POLICIES,
+    PRINTED_POLICIES,
+    OneShareErEdf,
+    PolicedEdf2,
+    trials,
+)
 
 OVERLOADS = (110, 120, 130)
 
@@ -40,6 +50,7 @@ def test_from_110_percent_hard_tasks_miss_under_op_edf() -> None:
 
 
 def test_hard_tasks_never_miss_under_rop_edf() -> None:
+    """With these sets under the printed policies, too; not with those of study 2."""
     rows = [row for row in study_1() if row.hard and row.policy.startswith("rop-edf")]
     assert rows
     assert {row.miss_ratio for row in rows} == {0.0}
@@ -60,6 +71,46 @@ def test_under_policy_2_shorter_deadlines_miss_more() -> None:
         by_name = {cell.task: cell.mean for cell in cells("rop-edf-2", load)}
         assert by_name["S1"] < by_name["S3"]
         assert by_name["S1"] <= by_name["S2"] <= by_name["S3"]
+
+
+def test_as_printed_the_order_of_policy_2_is_another_and_budgets_decide_it() -> None:
+    """S2 misses least of all at 110 %; where budgets hold whenever the peaks of all tasks exceed 1,
+    the order is as published, and reservations are returned as printed still."""
+    printed, policed, held = (
+        [cell.mean for cell in cells(policy, 110) if not cell.hard]
+        for policy in (PRINTED_POLICIES[1], PolicedEdf2.name, HELD_POLICIES[1])
+    )
+    assert printed[1] < printed[0] < printed[2]
+    assert policed == sorted(policed)
+    assert held == sorted(held)
+
+
+def test_under_policy_1_as_printed_an_admitted_job_can_be_late() -> None:
+    rows = [row for row in study_1() if row.policy == PRINTED_POLICIES[0] and not row.hard]
+    assert 0 < sum(row.late for row in rows) < sum(row.rejected for row in rows)
+
+
+def test_one_reservation_a_task() -> None:
+    """S asks for half of the processor and needs all of its 10 ms and more: its second job takes
+    the reservation over, so H finds its half, which it would not if S held two."""
+    half, unit = FULL // 2, MILLISECOND
+    tasks = [
+        TaskFacts("S", False, 10 * unit, 10 * unit, half, FULL),
+        TaskFacts("H", True, 40 * unit, 40 * unit, half, half),
+    ]
+    for policy, admitted in ((EnhancedReservationEdf(), False), (OneShareErEdf(), True)):
+        books = policy.open(tasks)
+        first = ReservedJob(0, 0, 10 * unit, 15 * unit, FULL, 0)
+        second = ReservedJob(0, 10 * unit, 20 * unit, 4 * unit, FULL, 1)
+        hard = ReservedJob(1, 10 * unit, 50 * unit, 5 * unit, half, 2)
+        assert books.admit(first)
+        assert books.admit(second)
+        assert books.admit(hard) is admitted
+        books.on_complete(first, 21 * unit)
+        books.on_complete(second, 25 * unit)
+        if admitted:
+            books.on_complete(hard, 30 * unit)
+        assert books.capacity == FULL
 
 
 def test_study_2_hard_misses_grow_under_er_edf_and_never_occur_under_rop_edf() -> None:

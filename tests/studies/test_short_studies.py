@@ -11,13 +11,14 @@ from tests.studies.studies_on_short_drives import forget_drives, studies_on_shor
 
 from headway.drive.collision_warning import Setting
 from headway_studies.aedsms import crashes, output1_latency, position_error
+from headway_studies.aedsms.collision_drives import AS_PRINTED, FIFO, FIFO_SILENT, SILENT
 from headway_studies.row_reading import where
 from headway_studies.study import NO_REASON, Claim, Row, Scalar, Study, Verdict
 
 CELL = {"trial": 0}
-FIFO_CRASHES, WORST_S_EDF, WORST_FIFO, WORST_SILENT = 1, 3, 4, 5
+FIFO_CRASHES, WORST_S_EDF, WORST_FIFO, WORST_SILENT = 2, 4, 6, 7
 """places of the claims about crashes"""
-GAIN, POLICIES, METRES = range(3)
+GAIN, METRES, POLICIES = range(3)
 """places of the claims about position errors"""
 
 
@@ -60,9 +61,9 @@ def about_crashes(found: tuple[Row, ...]) -> tuple[Claim, ...]:
 
 
 def test_one_sender_explains_the_car_that_the_radar_saw_first() -> None:
-    silent = Setting(policy="fifo+", v2v=False)
+    silent = FIFO_SILENT
     late = changed(
-        first_seen(first_seen(rows(crashes.STUDY), crashes.FIFO, 0.93), silent, 0.95),
+        first_seen(first_seen(rows(crashes.STUDY), FIFO, 0.93), silent, 0.95),
         {"part": "reports"},
         senders=1,
     )
@@ -70,13 +71,13 @@ def test_one_sender_explains_the_car_that_the_radar_saw_first() -> None:
     for other in (
         changed(late, {"part": "reports"}, senders=2),
         first_seen(late, silent, 0.5),
-        first_seen(late, crashes.FIFO, 5.0),
+        first_seen(late, FIFO, 5.0),
     ):
         claim = about_crashes(other)[WORST_FIFO]
         assert claim.verdict is Verdict.DIFFERS
         assert claim.why == NO_REASON
-    assert about_crashes(first_seen(late, crashes.NO_RADIO, 0.1))[WORST_SILENT].why == NO_REASON
-    assert about_crashes(first_seen(late, crashes.BEST, 9.0))[WORST_S_EDF].why == NO_REASON
+    assert about_crashes(first_seen(late, SILENT, 0.1))[WORST_SILENT].why == NO_REASON
+    assert about_crashes(first_seen(late, AS_PRINTED, 9.0))[WORST_S_EDF].why == NO_REASON
 
 
 def test_few_crashes_are_explained_by_the_car_that_is_reported_last() -> None:
@@ -102,7 +103,7 @@ def test_few_crashes_are_explained_by_the_car_that_is_reported_last() -> None:
 
 
 def test_missed_deadlines_are_those_of_the_rows() -> None:
-    fifo: dict[str, Scalar] = {"part": "trial", "setting": crashes.FIFO.label}
+    fifo: dict[str, Scalar] = {"part": "trial", "setting": FIFO.label}
     found = changed(rows(crashes.STUDY), fifo, misses1=0, misses2=1, tuples2=4)
     told = about_crashes(found)[FIFO_CRASHES].ours
     assert "misses 0.00% of output1 and 25.00% of output2" in told
@@ -124,7 +125,7 @@ def about_errors(
 
 
 def errors(edf: float, fifo: float, unfused: float) -> dict[str, float]:
-    names = (position_error.BEST.label, position_error.FIFO.label, position_error.UNFUSED)
+    names = (AS_PRINTED.label, FIFO.label, position_error.UNFUSED)
     return dict(zip(names, (edf, fifo, unfused), strict=True))
 
 

@@ -9,7 +9,15 @@ import pytest
 
 from headway.report.charts import Chart
 from headway_studies.study_chart_drawing import CORNERS, MAP_LEAST, MAP_MOST
-from headway_studies.study_charts import BarChart, MapPlace, Span, Timeline, Track, TrackMap
+from headway_studies.study_charts import (
+    BarChart,
+    HeatMap,
+    MapPlace,
+    Span,
+    Timeline,
+    Track,
+    TrackMap,
+)
 
 ALONG = tuple(MapPlace(x=2.0 * n, y=0.1 * n, radius=0.5) for n in range(8))
 UP = tuple(MapPlace(x=-3.0, y=5.0 * n, radius=1.0, truth=(-3.5, 5.0 * n)) for n in range(8))
@@ -70,3 +78,18 @@ def test_published_values_are_the_last_that_is_drawn() -> None:
     spec = bars.spec()
     assert spec["layer"][-1]["mark"]["shape"] == "diamond"
     assert [row["value"] for row in rows_of(bars) if row["series"] == "published"] == [1.5]
+
+
+def test_a_heat_map_says_in_signs_what_it_says_in_colours() -> None:
+    """A tie is no success; what is further off is stronger; the framed column is there."""
+    heat = HeatMap(
+        title="h", x="cost", columns=("1", "2"), rows=("a", "b"), values=((4.0, 0.0), (-1.0, 1.0)),
+        unit="points", marked=("2",),
+    )  # fmt: skip
+    rows = rows_of(heat)
+    signs = {(row["row"], row["column"]): row["sign"] for row in rows}
+    assert signs == {("a", "1"): "✓", ("a", "2"): "✗", ("b", "1"): "✗", ("b", "2"): "✓"}
+    strength = {(row["row"], row["column"]): row["strength"] for row in rows}
+    assert strength["a", "1"] == 1 > strength["b", "1"] == strength["b", "2"] > strength["a", "2"]
+    frame = heat.spec()["layer"][-1]
+    assert frame["transform"] == [{"filter": {"field": "column", "oneOf": ["2"]}}]

@@ -13,7 +13,7 @@ from tests.studies.studies_on_short_drives import forget_drives, studies_on_shor
 from headway.drive.collision_warning import RADIO
 from headway.drive.trial import true_places
 from headway_studies.aedsms import position_error, tracking
-from headway_studies.aedsms.collision_drives import sensed_at
+from headway_studies.aedsms.collision_drives import AS_PRINTED, sensed_at
 from headway_studies.aedsms.position_error import KEYS, SHARES, pooled_box, trials_quantiles
 from headway_studies.aedsms.tracking import STRETCH, Tracked, most_told, with_fresh_reports
 from headway_studies.row_reading import number, where
@@ -59,7 +59,7 @@ def test_only_the_first_trial_keeps_places() -> None:
 
 def test_findings() -> None:
     found = tracking.analyse(rows())
-    assert [claim.figure for claim in found.claims] == ["figure 20"] * 4
+    assert [claim.figure for claim in found.claims] == ["figure 20"] * 6
     maps = [picture for picture in found.pictures if isinstance(picture, TrackMap)]
     assert [one.name for one in maps[0].tracks] == [*tracking.SHOWN, "where it was"]
     assert all(place.radius for track in maps[0].tracks[:2] for place in track.places)
@@ -69,7 +69,7 @@ def test_findings() -> None:
 def test_claims_can_fail(claim: int, key: str) -> None:
     """A worse EDF is told to differ, a better one is not."""
     for factor, verdict in ((100.0, Verdict.DIFFERS), (0.01, Verdict.SAME)):
-        found = tracking.analyse(scaled(rows(), tracking.BEST.label, key, factor))
+        found = tracking.analyse(scaled(rows(), AS_PRINTED.label, key, factor))
         assert found.claims[claim].verdict is verdict
         assert bool(found.claims[claim].why) == (verdict is Verdict.DIFFERS)
 
@@ -83,7 +83,7 @@ def test_repeated_errors_explain_only_what_they_can(
     """They make a filter surer and less right: told of a larger error, and only if that is seen."""
     worse = rows()
     for key, factor in (("error", 100.0), ("inside_axes", inside), ("radius", radius)):
-        worse = tuple(scaled(worse, tracking.BEST.label, key, factor))
+        worse = tuple(scaled(worse, AS_PRINTED.label, key, factor))
     error, circle = tracking.analyse(worse).claims[:2]
     assert error.why.startswith(tracking.REPEATS) == repeats
     assert error.why == NO_REASON or repeats
@@ -164,5 +164,5 @@ def test_rows_of_position_errors_hold_their_quantiles() -> None:
         assert kept == sorted(kept)
         assert kept[0] < number(row, "about") < kept[-1]
     boxes = {label: pooled_box(label, trials_quantiles(found, label)) for label in
-             (position_error.BEST.label, position_error.UNFUSED)}  # fmt: skip
-    assert boxes[position_error.BEST.label].upper < boxes[position_error.UNFUSED].lower
+             (AS_PRINTED.label, position_error.UNFUSED)}  # fmt: skip
+    assert boxes[AS_PRINTED.label].upper < boxes[position_error.UNFUSED].lower

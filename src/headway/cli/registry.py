@@ -42,6 +42,12 @@ COMMANDS: tuple[Command, ...] = (
         "Make a small project: a query, a vehicle, ten seconds of a recording, tests and a README.",
     ),
     _own("examples", "List the examples that come with Headway, or copy them into a folder."),
+    Command(
+        "import",
+        "Import an Amalthea model (APP4MC, WATERS challenges): its tasks as a query, its cores as "
+        "a vehicle.",
+        "headway.cli.commands.import_model:import_amalthea",
+    ),
     _own(
         "compile",
         "Compile a query for a vehicle: where each operator runs, by when, and what can be "
@@ -92,6 +98,14 @@ COMMANDS: tuple[Command, ...] = (
         "watch",
         "Watch a run while it goes on: latencies against deadlines and bounds, misses, queues, "
         "loads.",
+    ),
+    _own(
+        "live",
+        "Run a query on live messages: MQTT, Zenoh, Kafka or a CAN bus, in and out.",
+    ),
+    _own(
+        "vss",
+        "List the signals of a Vehicle Signal Specification, or make a source of a query of them.",
     ),
     _own(
         "schedule",

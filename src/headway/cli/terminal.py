@@ -6,6 +6,7 @@ import functools
 import json as json_format
 import os
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -94,6 +95,25 @@ def sentence(text: str) -> Text:
     from rich.text import Text
 
     return Text(plain(text), style=STYLES.get(text[:1], ""))
+
+
+PARAGRAPH = 80
+
+
+def paragraph(text: str, first: str = "") -> Text:
+    """Sentences in lines that fit a narrow terminal, after an empty line; ``first`` stands before
+    them, and what follows is indented like it."""
+    from rich.text import Text
+
+    lines = textwrap.fill(
+        plain(text),
+        width=PARAGRAPH,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return Text(f"\n{lines}")
 
 
 def table(content: Table) -> RichTable:

@@ -65,6 +65,9 @@ def query_problems(query: Query, *, timed: bool, expanded: bool = False) -> Iter
             yield Problem("the output has no deadline", at=at, want="add 'deadline: 300 ms', say")
         elif output.deadline <= 0:
             yield Problem("a deadline must be longer than nothing", at=f"{at}.deadline")
+        for stream in output.through:
+            if stream not in streams:
+                yield _unknown("stream", stream, streams, f"{at}.through")
         if not output.weight >= 0:
             yield Problem(
                 "a weight must not be negative", at=f"{at}.weight", got=str(output.weight)
@@ -197,6 +200,10 @@ def _operator_problems(operator: Operator, *, timed: bool) -> Iterator[Problem]:
 
 
 def _varying_problems(cost: Cost) -> Iterator[Problem]:
+    if any(time < 0 for _, time in cost.kinds):
+        yield Problem("a cost must not be negative", at="cost")
+    if cost.kinds and cost != Cost(cost.base, kinds=cost.kinds):
+        yield Problem("a cost by kinds of processors is one time for each", at="cost")
     if cost.best is None:
         if cost.mean is not None:
             yield Problem("a mean cost needs the best and the worst", at="cost", want="add 'best'")

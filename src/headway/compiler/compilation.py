@@ -21,6 +21,10 @@ class PortCheck:
     at: str
 
 
+def silent(text: str) -> None:
+    """For who does not want to hear what is being done."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Compilation:
     """The state of one compilation. Fields are filled by the pass named in their comment."""
@@ -43,6 +47,8 @@ class Compilation:
     tasks: tuple[Task, ...] = ()  # trains, then deadlines
     operator_tasks: tuple[Task, ...] = ()  # trains, then deadlines
     verdict: Verdict | None = None  # judge
+    tell: Callable[[str], None] = field(default=silent, repr=False, compare=False)
+    """hears what a pass that takes long is doing"""
 
 
 Pass = Callable[[Compilation], Compilation]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from headway.compiler.check_query import check
-from headway.compiler.compilation import Compilation, Pass, plan_of
+from headway.compiler.compilation import Compilation, Pass, plan_of, silent
 from headway.compiler.components import expand
 from headway.compiler.deadlines import deadlines
-from headway.compiler.latency.advice import advise
+from headway.compiler.latency.blame import blame
 from headway.compiler.latency.verdict import judge
 from headway.compiler.node_queries import split
 from headway.compiler.placement.placement_solver import place
 from headway.compiler.placement.promised_placement import keep_promises
+from headway.compiler.processor_costs import settle_costs
 from headway.compiler.sampling import fill_holds
 from headway.compiler.schemas import infer
 from headway.compiler.trains import trains
@@ -29,17 +31,20 @@ PASSES: tuple[Pass, ...] = (
     infer,  # a schema for every stream; every expression type-checked
     rates,  # how many tuples a second, at worst
     place,  # every operator on a node, every crossing stream on a route
+    settle_costs,  # what operators cost on the kind of their nodes
     split,  # a low-level query for each node
     trains,  # operator trains: the tasks of each node
     deadlines,  # relative deadlines by EDF*
     judge,  # loads, and a latency bound for each output
     keep_promises,  # where a promise fails: is there a placement that keeps all?
-    advise,  # whom to blame and what would help
+    blame,  # where the time of a broken promise goes
 )
 
 
-def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
-    """Compiles a query for a vehicle.
+def compile_query(
+    query: Query, vehicle: Vehicle | None = None, tell: Callable[[str], None] = silent
+) -> Plan:
+    """Compiles a query for a vehicle; ``tell`` hears what takes long.
 
     Without a vehicle the plan has one node and no verdict: that is enough to run the query as
     fast as possible, on a vehicle engine without costs or on Spark."""
@@ -47,6 +52,7 @@ def compile_query(query: Query, vehicle: Vehicle | None = None) -> Plan:
         query=query,
         vehicle=vehicle or Vehicle(name=ONLY_NODE, nodes=(Node(name=ONLY_NODE),)),
         timed=vehicle is not None,
+        tell=tell,
     )
     for run_pass in PASSES:
         compilation = run_pass(compilation)
@@ -67,5 +73,5 @@ def recompile(plan: Plan, query: Query) -> Plan:
         node_queries=plan.node_queries,
         crossings=plan.crossings,
     )
-    changed = plan_of(deadlines(trains(infer(compilation))))
+    changed = plan_of(deadlines(trains(settle_costs(infer(compilation)))))
     return replace(changed, crossings=plan.crossings, static_order=plan.static_order)

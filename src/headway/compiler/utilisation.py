@@ -80,6 +80,7 @@ def operator_load(operator: Operator, input_rates: Sequence[float], node: Node) 
     tuples = sum(input_rates)
     runs = executions(operator, input_rates)
     cost = operator.cost or Cost(0)
+    cost = cost.on(node.core_kind) or cost
     if operator.clock is not None:
         return runs * (cost.worst(node.speed) + node.decision_cost) / SECOND
     each = tuples * cost.per_tuple(node.speed)

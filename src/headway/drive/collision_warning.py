@@ -3,7 +3,8 @@ is equipped.
 
 The query is compiled once, as the files say: placement, trains and deadlines stay the same in all
 runs. A variant changes only how many V2V tuples the load shedder lets in, which ones, and (to see
-how much hangs on an assumption) what a fused item costs. It is not compiled anew, because the
+how much hangs on an assumption) what a fused item costs and whether a fusion can be preempted
+between its items. It is not compiled anew, because the
 compiler refuses what the vehicle cannot carry, and a drive is to show just that.
 """
 
@@ -97,13 +98,15 @@ def plan_for(
     shed: int | None = None,
     keep: KeptTuples = KeptTuples.RANDOM,
     item_cost: int | None = None,
+    between_items: bool | None = None,
 ) -> Plan:
     """A variant: at most ``shed`` V2V tuples per second (None: as the query says), and type 2
-    fusion at ``item_cost`` nanoseconds an item, with 11.0 ms for one item as printed."""
+    fusion at ``item_cost`` nanoseconds an item, with 11.0 ms for one item as printed, which can be
+    preempted ``between_items`` or only when it is done (S-EDF section 5.3)."""
     plan = _compiled(application)
     query = plan.query
     sources = tuple(_shedding(source, shed, keep) for source in query.sources)
-    steps = tuple(_costing(step, item_cost) for step in query.steps)
+    steps = tuple(_costing(step, item_cost, between_items) for step in query.steps)
     return recompile(plan, replace(query, sources=sources, steps=steps))
 
 
@@ -138,24 +141,30 @@ def _shedding(source: Source, shed: int | None, keep: KeptTuples) -> Source:
     return replace(source, shedder=shedder)
 
 
-def _costing(step: Step, item_cost: int | None) -> Step:
-    if item_cost is None or not isinstance(step, Fusion) or step.name != FUSION or not step.cost:
+def _costing(step: Step, item_cost: int | None, between_items: bool | None) -> Step:
+    if not isinstance(step, Fusion) or step.name != FUSION or not step.cost:
         return step
-    base = step.cost.of(1) - item_cost
-    return replace(step, cost=replace(step.cost, base=base, per_item=item_cost))
+    cost = step.cost
+    if item_cost is not None:
+        cost = replace(cost, base=cost.of(1) - item_cost, per_item=item_cost)
+    if between_items is not None:
+        cost = replace(cost, between_items=between_items)
+    return replace(step, cost=cost)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """Checked when made. ``shed``: V2V tuples per second that the load shedder lets in, None for as
     many as the query says. ``item_cost``: nanoseconds of type 2 fusion per item, None for the
-    query's."""
+    query's. ``between_items``: whether type 2 fusion can be preempted there, None for the query's;
+    S-EDF as printed preempts between operators only."""
 
     policy: str = "s-edf"
     v2v: bool = True
     shed: int | None = None
     keep: KeptTuples = KeptTuples.RANDOM
     item_cost: int | None = None
+    between_items: bool | None = None
 
     def __post_init__(self) -> None:
         engine_policy_named(self.policy)
@@ -166,7 +175,19 @@ class Setting:
 
     @property
     def label(self) -> str:
-        """For tables: ``s-edf, 400/s``, ``fifo+, no V2V``."""
+        """For tables: ``s-edf, 400/s``, ``fifo+, no V2V``, ``s-edf, 620/s, between items``."""
+        parts = [self.policy]
         if not self.v2v:
-            return f"{self.policy}, no V2V"
-        return self.policy if self.shed is None else f"{self.policy}, {self.shed}/s"
+            parts.append("no V2V")
+        elif self.shed is not None:
+            parts.append(f"{self.shed}/s")
+        if self.between_items:
+            parts.append("between items")
+        return ", ".join(parts)
+
+
+def plan_of(application: QueryInVehicle, setting: Setting) -> Plan:
+    """The variant that a setting names."""
+    return plan_for(
+        application, setting.shed, setting.keep, setting.item_cost, setting.between_items
+    )

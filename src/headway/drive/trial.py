@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.drive.collision_warning import RADIO, QueryInVehicle, Setting, plan_for
+from headway.drive.collision_warning import RADIO, QueryInVehicle, Setting, plan_of
 from headway.drive.encounters import Meeting, Risks, impacts_on, meetings
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
@@ -166,7 +166,7 @@ class Trial:
 
 def run_trial(application: QueryInVehicle, recording: DriveRecording, setting: Setting) -> Trial:
     """The same recording and setting give the same outputs to the last bit."""
-    plan = plan_for(application, setting.shed, setting.keep, setting.item_cost)
+    plan = plan_of(application, setting)
     engine = Engine(plan=plan, policy=setting.policy, keep_trace=False)
     return Trial(recording, setting, plan, engine.run(arrivals(recording, plan, v2v=setting.v2v)))
 

@@ -163,6 +163,19 @@ class KeepingUp:
         self._limit = 2 * waiting
         return self._tell(Behind(at, 0, waiting, ""))
 
+    def snapshot(self) -> list[int]:
+        """The counts so far."""
+        return [
+            self.late_arrivals,
+            self.worst_lag,
+            self.worst_backlog,
+            self.warnings,
+            self._limit,
+        ]
+
+    def restore(self, counts: list[int]) -> None:
+        self.late_arrivals, self.worst_lag, self.worst_backlog, self.warnings, self._limit = counts
+
     @property
     def kept_up(self) -> bool:
         return not self.warnings

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from headway.compiler.latency.verdict import batch_budget
+from headway.engine.chain_watch import ChainWatch
 from headway.engine.execution_times import ExecutionTimes, vary
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Sink
@@ -108,13 +109,15 @@ class Engine:
             batch_budget=self._batch_budget(),
             quick=self.fast_path,
         )
+        if chains := ChainWatch(self.plan):
+            time.watched(chains)
         if self._reserves is not None:
             paths = PathTasks(self.plan, self._program).tables()
             Reservations(paths, time, self._reserves)
         elif isinstance(self._policy, RerankingPolicy):
             Reranking(time, self._policy)
         time.run(arrivals)
-        return RunResult(outputs, side, trace, time.kernel)
+        return RunResult(outputs, side, trace, time.kernel, chains=chains.measured())
 
     def _batch_budget(self) -> int:
         if not self.batching:

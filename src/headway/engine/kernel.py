@@ -16,7 +16,7 @@ which nothing costs anything is the meaning of the query, whatever the policy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from heapq import heappush
 from typing import Any, Protocol
@@ -103,6 +103,14 @@ class Gatekeeper(Protocol):
         """Whether a tuple may enter; what becomes of one that may not is the gatekeeper's task."""
 
 
+class Witness(Protocol):
+    """Is told where values come from and where they go (:mod:`headway.engine.chain_watch`)."""
+
+    def entered(self, source: str, timestamp: int, root: int) -> None: ...
+    def read(self, sample: str, roots: Mapping[str, int], root: int) -> None: ...
+    def completed(self, outlet: Outlet, root: int, now: int) -> None: ...
+
+
 class Kernel:
     """Runs a program under a time keeper. ``sinks`` take the outputs by name, ``bulk`` many tuples
     at once where an output can take them so.
@@ -137,6 +145,7 @@ class Kernel:
         self.trace = trace
         self.record: Callable[[Event], None] | None = trace.events.append if trace.kept else None
         self.gatekeeper: Gatekeeper | None = None
+        self.chain_watch: Witness | None = None
         self._at, self._send = time.at, time.send
         self.queue: Callable[[ReadyJob], None] = time.queue
         self._clock = clock
@@ -242,6 +251,8 @@ class Kernel:
     def enter(self, source: str, row: Row, late: bool) -> None:
         """A tuple that passed the entrance goes into the query."""
         self.roots = root = self.roots + 1
+        if self.chain_watch is not None:
+            self.chain_watch.entered(source, row[0], root)
         if self.gatekeeper is None or self.gatekeeper.lets_in(source, row, root, late):
             self.pass_on(self.entrances[source], row, root, late)
 
@@ -256,6 +267,8 @@ class Kernel:
             self.late = late
             for sink in outlet.outputs:
                 sink(row, self.now)
+            if self.chain_watch is not None:
+                self.chain_watch.completed(outlet, root, self.now)
         for unit, port in outlet.units:  # as in `offer`, without a call: this is the hot path
             if unit.sampling is not None:
                 self._hold(unit, port, row, root, late)
@@ -386,6 +399,8 @@ class Kernel:
         self._next_instant(unit)
         if reading is not None:
             self.roots += 1
+            if self.chain_watch is not None:
+                self.chain_watch.read(unit.head.name, reading.roots, self.roots)
             batch = GatheredBatch(reading.rows, False)
             oldest = reading.oldest
             self.release(unit, "", (oldest,), oldest, self.roots, reading.late, batch)

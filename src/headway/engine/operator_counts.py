@@ -49,10 +49,7 @@ def operator_counts(result: RunResult) -> list[OperatorCount]:
     counts by train."""
     if not isinstance(result.kernel, Kernel):
         return []
-    dropped: Counter[tuple[str, str]] = Counter(
-        (one.where, one.kind) for _, one in result.side.dropped
-    )
-    return counts_of_kernel(result.kernel, dropped)
+    return counts_of_kernel(result.kernel, result.side.by_place())
 
 
 def counts_of_kernel(

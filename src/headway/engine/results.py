@@ -3,12 +3,14 @@ runs of all vehicles of a recording added up."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from headway.engine.chain_watch import ChainMeasure, greatest_of
 from headway.engine.declared_limits import Beyond, added_up
 from headway.engine.jobs import Lost
 from headway.engine.kernel import Precision
@@ -161,6 +163,7 @@ class RunSummary:
     end: int
     exceeded: tuple[Beyond, ...] = ()
     """where ``beyond`` comes from"""
+    chains: tuple[ChainMeasure, ...] = ()
 
     @property
     def miss_ratio(self) -> float:
@@ -177,15 +180,26 @@ def weighted_miss_ratio(outputs: Sequence[OutputSummary]) -> float:
 
 @dataclass(slots=True)
 class SideOutput:
-    """Dropped tuples with the time they were dropped."""
+    """Dropped tuples with the time they were dropped; the first ``most``, where that is given."""
 
     dropped: list[tuple[int, Dropped]] = field(default_factory=list)
+    most: int | None = None
+    left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(where, kind) -> tuples that were dropped after those"""
 
     def take(self, dropped: Dropped, now: int) -> None:
-        self.dropped.append((now, dropped))
+        if self.most is None or len(self.dropped) < self.most:
+            self.dropped.append((now, dropped))
+        else:
+            self.left_out[dropped.where, dropped.kind] += 1
 
     def count(self, kind: str) -> int:
-        return sum(one.kind == kind for _, one in self.dropped)
+        kept = sum(one.kind == kind for _, one in self.dropped)
+        return kept + sum(n for (_, other), n in self.left_out.items() if other == kind)
+
+    def by_place(self) -> Counter[tuple[str, str]]:
+        """How many, by where they were dropped and the kind."""
+        return self.left_out + Counter((one.where, one.kind) for _, one in self.dropped)
 
 
 class ScheduledUnit(Protocol):
@@ -239,6 +253,8 @@ class RunResult:
     kernel: KernelCounts
     lost: Lost | None = None
     """of a run that was interrupted"""
+    chains: tuple[ChainMeasure, ...] = ()
+    """what was seen of the plan's chains"""
 
     def __post_init__(self) -> None:
         for name, precision in self.kernel.output_precision().items():
@@ -261,6 +277,7 @@ class RunResult:
             timeouts=kernel.timeouts,
             end=kernel.now,
             exceeded=exceeded,
+            chains=self.chains,
         )
 
 
@@ -302,6 +319,7 @@ class Totals:
             ),
             end=max((summary.end for summary in summaries), default=0),
             exceeded=added_up(one for summary in summaries for one in summary.exceeded),
+            chains=greatest_of(summary.chains for summary in summaries),
             **{name: sum(getattr(s, name) for s in summaries) for name in COUNTS},
         )
 
@@ -315,6 +333,16 @@ def summary_data(summary: RunSummary) -> dict[str, Any]:
     """A summary as JSON-able data; times in nanoseconds say so in their names."""
     data: dict[str, Any] = {name: getattr(summary, name) for name in COUNTS}
     data["exceeded"] = [asdict(one) for one in summary.exceeded]
+    if summary.chains:
+        data["chains"] = [
+            {
+                "output": one.output,
+                "streams": list(one.streams),
+                "age_ns": one.age,
+                "reaction_ns": one.reaction,
+            }
+            for one in summary.chains
+        ]
     data["end_ns"] = summary.end
     data["miss_ratio"] = summary.miss_ratio
     data["outputs"] = [output_data(output) for output in summary.outputs]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from headway.compiler.node_queries import on_one_node
 from headway.engine.jobs import NEVER, ReadyJob, TimedCall
 from headway.engine.kernel import Kernel, Outlet, Sink
+from headway.engine.kernel_state import kernel_state, restore_kernel
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.program import assemble, tasks_for
 from headway.engine.trace import Trace
@@ -59,7 +60,6 @@ class Stepwise:
             watched=False,  # the times are those of a recording or a stream, not of a vehicle
         )
         self.now = -NEVER  # recordings may begin before 1970
-        self._unit_of = {unit.head.name: unit for unit in self._program.units}
         self._blank = self.snapshot()
 
     def _sink(self, place: int) -> Sink:
@@ -137,86 +137,10 @@ class Stepwise:
 
     def snapshot(self) -> State:
         """All that the future depends on, as JSON-able data (between two arrivals)."""
-        gathering = {
-            name: {"oldest": list(unit.oldest), **unit.gathering.snapshot()}
-            for name, unit in self._unit_of.items()
-            if unit.gathering is not None and unit.oldest is not None
-        }
-        sampling = {
-            name: unit.sampling.snapshot()
-            for name, unit in self._unit_of.items()
-            if unit.sampling is not None and unit.sampling.size()
-        }
-        return {
-            "now": self._kernel.now,
-            "number": self._kernel.number,
-            "roots": self._kernel.roots,
-            "ingests": {
-                name: {"announced": ingest.announced, **ingest.snapshot()}
-                for name, ingest in self._kernel.ingests.items()
-            },
-            "operators": {name: one.snapshot() for name, one in self._program.stateful.items()},
-            "gathering": gathering | sampling,
-            "events": [
-                [time, kind, number, *self._packed(function, argument)]
-                for time, kind, number, function, argument in sorted(self._events, key=_order)
-            ],
-        }
+        return kernel_state(self._kernel, self._events)
 
     def restore(self, state: State | None) -> None:
         """Takes up a state that :meth:`snapshot` gave; None: the beginning."""
-        state = self._blank if state is None else state
-        kernel = self._kernel
-        kernel.now, kernel.number, kernel.roots = state["now"], state["number"], state["roots"]
-        for name, ingest in self._kernel.ingests.items():
-            ingest.restore(state["ingests"][name])
-            ingest.announced = state["ingests"][name]["announced"]
-        for name, operator in self._program.stateful.items():
-            operator.restore(state["operators"][name])
-        for unit in self._program.units:
-            if unit.flights is not None:
-                unit.flights.clear()
-            if unit.gathering is not None:
-                kept = state["gathering"].get(unit.head.name)
-                unit.gathering.restore(kept or {"batch": {}})
-                unit.oldest = (kept["oldest"][0], kept["oldest"][1]) if kept else None
-            if unit.sampling is not None:
-                unit.sampling.restore(state["gathering"].get(unit.head.name) or {})
-        self._kernel.gather_timers = {}
-        self._events = [self._unpacked(*packed) for packed in state["events"]]
+        self._events = restore_kernel(self._kernel, self._blank if state is None else state)
         heapify(self._events)
         self.results, self.dropped = [], []
-
-    def _packed(self, function: Callable[[Any], None], argument: Any) -> tuple[Any, ...]:
-        if function == self._kernel.release_shed:
-            return "shed", argument
-        if function == self._kernel.gather_timeout:
-            unit, number, root = argument
-            # One that nobody waits for is kept too: it moves the time when it is over.
-            runs = self._kernel.gather_timers.get(unit.index) == number
-            return "gather", unit.head.name, number, root, runs
-        if function == self._kernel.instant:
-            return "instant", argument.head.name
-        unit, operator, token = argument
-        return "expire", operator.name, token
-
-    def _unpacked(
-        self, time: int, kind: int, number: int, what: str, name: str, *more: int
-    ) -> TimedCall:
-        if what == "shed":
-            return time, kind, number, self._kernel.release_shed, name
-        unit = self._unit_of[name]
-        if what == "instant":
-            return time, kind, number, self._kernel.instant, unit
-        if what == "gather":
-            timer, root, runs = more
-            if runs:
-                self._kernel.gather_timers[unit.index] = timer
-            return time, kind, number, self._kernel.gather_timeout, (unit, timer, root)
-        (token,) = more
-        operator = self._program.stateful[name]
-        return time, kind, number, self._kernel.expire, (unit, operator, token)
-
-
-def _order(event: tuple[int, int, int, Any, Any]) -> tuple[int, int, int]:
-    return event[:3]

@@ -23,7 +23,7 @@ from typing import Any
 from headway.engine.bus_network import BusNetwork
 from headway.engine.fast_path import FastPath
 from headway.engine.jobs import DECISION, FINISH, NEVER, Arrival, ReadyJob, Stepping, TimedCall
-from headway.engine.kernel import BulkSink, Kernel, Outlet, Sink
+from headway.engine.kernel import BulkSink, Kernel, Outlet, Sink, Witness
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.overseer import Overseer, put_over
 from headway.engine.program import Flight, RunProgram, Unit
@@ -105,6 +105,10 @@ class VirtualTime:
             for unit in program.units:
                 unit.whole = None
         self._fast = FastPath(self, batch_budget) if quick else None
+
+    def watched(self, witness: Witness) -> None:
+        """Has a witness told of every tuple: none goes the fast way, which knows no roots."""
+        self.kernel.chain_watch, self._fast = witness, None
 
     def overseen(self, overseer: Overseer) -> None:
         """Has every job admitted, and looked at before each of its operators: no whole trains."""

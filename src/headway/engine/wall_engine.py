@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from headway.engine.chain_watch import ChainWatch
 from headway.engine.clock import Behind, KeepingUp, MonotonicClock, PacedClock, WallClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Sink
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from headway.engine.results import OutputTuple
 
 LOG = logging.getLogger("headway.applications")
+MOST_DROPPED = 1000
+"""dropped tuples that are kept by a run that keeps no outputs; the others are only counted"""
 QUEUE = 1024
 """tuples that may wait for a subscriber"""
 
@@ -192,6 +195,9 @@ class WallEngine:
     an event in the trace, a count in :attr:`keeping_up` and a call of ``on_behind``. At most
     ``most_waiting`` jobs wait; ``when_full`` says which are dropped beyond that
     (:mod:`headway.engine.waiting_room`, also for the defaults).
+
+    A run that is to go on for days has ``keep_outputs`` and ``keep_trace`` off: then subscribers
+    take the outputs, and what is kept does not grow.
     """
 
     plan: Plan
@@ -205,6 +211,8 @@ class WallEngine:
     most_waiting: int | None = None
     when_full: WhenFull = WhenFull.SHED
     on_behind: Callable[[Behind], None] | None = None
+    on_drop: Callable[[Dropped, int], None] | None = None
+    """takes the tuples that left their way; the result then holds none of them (a long run)"""
     watch: LiveRun | None = None
     keep_trace: bool = True
     keep_outputs: bool = True
@@ -241,7 +249,7 @@ class WallEngine:
         if epoch is None:
             epoch = time.time_ns() if first is None else first.time
         outputs = records_of(self.plan.query)
-        side = SideOutput()
+        side = SideOutput(most=None if self.keep_outputs else MOST_DROPPED)
         trace = Trace(kept=self.keep_trace)
         run = WallTime(
             self.plan,
@@ -249,12 +257,14 @@ class WallEngine:
             self._policy,
             pace=PacedClock(self.clock, epoch, self.clock.now(), self.speed),
             sinks={name: self._sink(record) for name, record in outputs.items()},
-            on_drop=side.take if self.watch is None else self._watched_drop(side),
+            on_drop=self._taking_drops(self.on_drop or side.take),
             trace=trace,
             keeping_up=self.keeping_up,
             room=self._room,
             live=self.live,
         )
+        if chains := ChainWatch(self.plan):
+            run.kernel.chain_watch = chains
         if self._paths is not None:
             assert isinstance(self._policy, ReservationPolicy)
             Reservations(self._paths, run, self._policy, most_held_back=self._room.most)
@@ -268,7 +278,7 @@ class WallEngine:
             lost = run.run(rest)
         finally:
             self.applications.close()
-        return RunResult(outputs, side, trace, run.kernel, lost)
+        return RunResult(outputs, side, trace, run.kernel, lost, chains.measured())
 
     def interrupt(self) -> None:
         """Ends the run at the next border of an operator, from any thread or from the handler of a
@@ -277,13 +287,16 @@ class WallEngine:
         if self._time is not None:
             self._time.interrupt()
 
-    def _watched_drop(self, side: SideOutput) -> Callable[[Dropped, int], None]:
+    def _taking_drops(
+        self, follow: Callable[[Dropped, int], None]
+    ) -> Callable[[Dropped, int], None]:
         watch = self.watch
-        assert watch is not None
+        if watch is None:
+            return follow
 
         def take(dropped: Dropped, now: int) -> None:
             watch.dropped(dropped)
-            side.take(dropped, now)
+            follow(dropped, now)
 
         return take
 

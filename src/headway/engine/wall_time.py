@@ -11,12 +11,15 @@ Other threads only leave things in the inbox. A node with several cores is run b
 well: Python would not use more.
 
 What lies outside the process (the other nodes of a plan) is an :class:`Outside`.
+
+All that decides what happens here comes from three places: the clock, the inbox and the arrivals.
+Who keeps the first two in their order (a :class:`Keeper`) can have the run done over again.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
@@ -26,15 +29,23 @@ from typing import Any, Protocol
 from headway.engine.clock import KeepingUp, PacedClock
 from headway.engine.jobs import NEVER, Arrival, Lost, ReadyJob, Stepping, TimedCall, tuples_of
 from headway.engine.kernel import Kernel, Outlet, Sink
+from headway.engine.kernel_state import (
+    kernel_counts,
+    kernel_state,
+    packed_work,
+    restore_counts,
+    restore_kernel,
+    unpacked_work,
+)
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.overseer import Overseer, put_over
-from headway.engine.program import RunProgram
+from headway.engine.program import RunProgram, Unit
 from headway.engine.reranking import Reranking
 from headway.engine.trace import EventKind, Trace
 from headway.engine.waiting_room import WaitingRoom
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
-from headway.model.user_operator import Row
+from headway.model.user_operator import Row, State
 from headway.schedule.online.policy import Key, Policy, RerankingPolicy
 
 ENDED = NEVER >> 1
@@ -70,6 +81,23 @@ class Outside(Protocol):
 
     def time_moved(self) -> None:
         """Watermarks may have moved on, and windows closed."""
+
+
+Post = tuple[Callable[..., None], tuple[Any, ...]]
+"""what another thread has left in the inbox: a function, its arguments"""
+
+
+class Keeper(Protocol):
+    """Keeps what a run needs to be taken up again; see :mod:`headway.engine.nodes.run_keeper`."""
+
+    def next_post(self, inbox: deque[Post]) -> Post | None:
+        """The next thing to be taken from the inbox, if there is one."""
+
+    def between_jobs(self, *, idle: bool) -> None:
+        """No job is under way just now; ``idle``: nothing is left to do until something comes."""
+
+    def before_wait(self) -> bool:
+        """Nothing is left to do until something comes. Whether to wait for it."""
 
 
 class OneProcess:
@@ -109,8 +137,10 @@ class WallTime:
         room: WaitingRoom,
         live: frozenset[str] = frozenset(),
         outside: Callable[[WallTime], Outside] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.pace = pace
+        self._keeper = keeper
         self.kernel = Kernel(
             plan,
             program,
@@ -137,10 +167,12 @@ class WallTime:
         self._ready: list[ReadyJob] = []
         self._begun: dict[int, int] = {}
         """unit -> number of its job that gave way between the items of its head"""
-        self._inbox: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self._inbox: deque[Post] = deque()
         self._wake = threading.Event()
         self._arrivals: Iterator[Arrival] = iter(())
         self._arrival: Arrival | None = None
+        self.replayed = 0
+        """arrivals that were taken from those given to :meth:`run`"""
         self.ended: set[str] = set()
         """sources from which nothing comes any more"""
         self.lost: set[str] = set()
@@ -217,8 +249,11 @@ class WallTime:
         return self._lost() if self._interrupted else None
 
     def _until_done(self) -> None:
+        keeper = self._keeper
         while not self._interrupted:
             self._take_in()
+            if keeper is not None:
+                keeper.between_jobs(idle=False)
             if self._moved and (not self._ready or self._jobs_since >= JOBS_BETWEEN_MARKS):
                 self._look()
             if self._ready:
@@ -238,6 +273,10 @@ class WallTime:
         self._outside.time_moved()
 
     def _wait(self, until: int) -> None:
+        if self._keeper is not None:
+            self._keeper.between_jobs(idle=True)
+            if not self._keeper.before_wait():
+                return
         self._waiting = True
         if not (self._inbox or self._interrupted):
             self.pace.clock.wait(until, self._wake)
@@ -255,8 +294,8 @@ class WallTime:
         sheds and times out as an idle one would."""
         kernel = self.kernel
         now = kernel.now = self.pace.now()
-        while self._inbox:
-            function, arguments = self._inbox.popleft()
+        while (post := self._next_post()) is not None:
+            function, arguments = post
             function(*arguments)
         events = self._events
         while True:
@@ -271,6 +310,7 @@ class WallTime:
                 self._moved = True
             elif arrival is not None and due <= now:
                 kernel.now = due
+                self.replayed += 1
                 self._arrive(arrival.source, arrival.row, due, now)
                 self._next_arrival()
             else:
@@ -278,6 +318,11 @@ class WallTime:
         kernel.now = now
         if behind := self.keeping_up.queued(now, len(self._ready)):
             self._note_behind("", behind.lag)
+
+    def _next_post(self) -> Post | None:
+        if self._keeper is not None:
+            return self._keeper.next_post(self._inbox)
+        return self._inbox.popleft() if self._inbox else None
 
     def take(self, source: str, row: Any, due: int) -> None:
         """A tuple of a source has come (call in the run's thread)."""
@@ -438,6 +483,61 @@ class WallTime:
             self._look()
         return not self._ready and self.pace.now() + progress.cost <= progress.until
 
+    # ---------------------------------------------------------------- taken up again
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether a :meth:`snapshot` would be the whole: no job is half done."""
+        if self._ready and self._overseer is not None:
+            return False
+        return not self._begun and all(job.progress is None for job in self._ready)
+
+    def snapshot(self) -> State:
+        """All that the future depends on, as JSON-able data."""
+        kernel = self.kernel
+        return {
+            "kernel": kernel_state(kernel, self._events),
+            "counts": kernel_counts(kernel),
+            "ready": [_packed_job(job) for job in sorted(self._ready)],
+            "ended": sorted(self.ended),
+            "lost": sorted(self.lost),
+            "moved": self._moved,
+            "jobs_since": self._jobs_since,
+            "replayed": self.replayed,
+        }
+
+    def restore(self, state: State) -> None:
+        """Takes up what :meth:`snapshot` gave, before :meth:`run`, which is given the arrivals that
+        were not taken yet."""
+        kernel = self.kernel
+        self._events = restore_kernel(kernel, state["kernel"])
+        heapify(self._events)
+        restore_counts(kernel, state["counts"])
+        units = {unit.name: unit for unit in kernel.program.units}
+        number = kernel.number
+        self._ready = [self._unpacked_job(units[name], *job) for name, *job in state["ready"]]
+        kernel.number = number
+        self.ended, self.lost = set(state["ended"]), set(state["lost"])
+        self._moved, self._jobs_since = state["moved"], state["jobs_since"]
+        self.replayed = state["replayed"]
+
+    def _unpacked_job(
+        self, unit: Unit, number: int, port: str, row: list[Any], root: int, late: bool, work: Any
+    ) -> ReadyJob:
+        flight = None if unit.flights is None else self.kernel.take_off(unit.flights, row[0])
+        key = unit.key(row[0] * MICROSECOND, root)
+        given = unpacked_work(work)
+        return ReadyJob(key, number, unit, port, tuple(row), root, late, given, flight)
+
+    def pass_over(self, now: int) -> Counter[str]:
+        """Leaves out the arrivals that were due before now; how many of each source."""
+        missed: Counter[str] = Counter()
+        while self._arrival is not None and self._arrival.time < now:
+            missed[self._arrival.source] += 1
+            self.replayed += 1
+            self._next_arrival()
+        return missed
+
     # ---------------------------------------------------------------- watermarks and ends
 
     def note_move(self) -> None:
@@ -501,3 +601,8 @@ class WallTime:
         if record := self.kernel.record:
             unit = job.unit
             record((kind, start, end, unit.node, unit.node, unit.name, job.number, first, ran))
+
+
+def _packed_job(job: ReadyJob) -> list[Any]:
+    _, number, unit, port, row, root, late, work, _, _ = job
+    return [unit.name, number, port, list(row), root, late, packed_work(work)]

@@ -355,17 +355,48 @@ class CostForm(Form):
         return self
 
 
-CostChoice = Annotated[
-    Annotated[Duration, Tag(f"{TAG}short")] | Annotated[CostForm, Tag(f"{TAG}long")],
-    Discriminator(is_mapping),
+CostByKind = Annotated[
+    dict[Name, Duration],
+    Field(
+        min_length=1,
+        description="by the kind of the processor: {a57: 120 us, gpu: 30 us}; 'base' is for all "
+        "kinds that are not named, without it the operator runs on no other",
+    ),
 ]
 
 
-def cost_model(choice: int | CostForm | None) -> Cost | None:
+def _form_of_cost(value: Any) -> str:
+    """Keys that a cost has, or something like them, tell the form in which it varies."""
+    if not isinstance(value, dict):
+        return f"{TAG}short"
+    known = CostForm.model_fields.keys()
+    others = [key for key in value if key not in known]
+    by_kind = others and value.keys() - {"base"} == set(others)
+    mistaken = any(get_close_matches(str(key), known, cutoff=0.7) for key in others)
+    return f"{TAG}kinds" if by_kind and not mistaken else f"{TAG}long"
+
+
+CostChoice = Annotated[
+    Annotated[Duration, Tag(f"{TAG}short")]
+    | Annotated[CostByKind, Tag(f"{TAG}kinds")]
+    | Annotated[CostForm, Tag(f"{TAG}long")],
+    Discriminator(_form_of_cost),
+]
+
+
+def cost_by_kind(times: Mapping[str, int]) -> Cost:
+    """The cost with these base parts by kind; ``base`` for all others."""
+    kinds = tuple(("" if kind == "base" else kind, time) for kind, time in times.items())
+    return Cost(max(times.values()), kinds=kinds)
+
+
+def cost_model(choice: int | dict[str, int] | CostForm | None) -> Cost | None:
     if choice is None:
         return None
     if isinstance(choice, int):
         return Cost(choice)
+    if isinstance(choice, dict):
+        return cost_by_kind(choice)
     worst = choice.base if choice.worst is None else choice.worst
     assert worst is not None  # the form holds it
     between_items = choice.preempt == "between_items"
@@ -375,6 +406,8 @@ def cost_model(choice: int | CostForm | None) -> Cost | None:
 def cost_plain(cost: Cost) -> Any:
     if cost == Cost(cost.base):
         return format_duration(cost.base)
+    if cost.kinds:
+        return {kind or "base": format_duration(time) for kind, time in cost.kinds}
     result: dict[str, Any] = {}
     if cost.best is not None:
         result["best"] = format_duration(cost.best)

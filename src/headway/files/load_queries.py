@@ -173,6 +173,9 @@ def _output(name: str, form: OutputForm) -> Output:
         deadline=form.deadline,
         criticality=Criticality(form.criticality),
         weight=form.weight,
+        age=form.age,
+        reaction=form.reaction,
+        through=tuple(form.through),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
@@ -38,8 +39,11 @@ from headway.files.forms import (
     refusal,
 )
 from headway.model.operators import (
+    LEAST_REFUSING,
+    MOST_REFUSING,
     ONLY_PORT,
     Aggregate,
+    AssociationGate,
     Distinct,
     Filter,
     Fusion,
@@ -608,6 +612,21 @@ class UdoForm(ClassForm):
 # ``own: {fusion: "package.module:Class", inputs: {gps: gps, speed: speed}, front: 1 s, ...}``
 
 
+class AssociationGateForm(Form):
+    """How a fusion tells measurements of an object from those of another under the same key."""
+
+    accept: float = Field(
+        ge=MOST_REFUSING,
+        le=LEAST_REFUSING,
+        description="the share of an object's true measurements that is inside the gate (chi-square"
+        ", squared Mahalanobis distance)",
+    )
+    confirm: Annotated[int, Field(ge=1)] = Field(
+        default=3,
+        description="at so many moments another object is measured before it takes over the key",
+    )
+
+
 class FusionForm(ClassForm):
     """A sensor data fusion operator (SDFO): a class with a front window of inputs, by object and
     sensor, and a rear window of its outputs, by object."""
@@ -635,8 +654,19 @@ class FusionForm(ClassForm):
         alias="sensor",
         description="the column that tells sensors apart; without it the input port does",
     )
+    gate: AssociationGateForm | None = Field(
+        default=None,
+        description="leaves out what is too far from its object, and meets another one anew; "
+        "without it tuples of one key are of one object",
+    )
+    correlated: bool = Field(
+        default=False,
+        description="the inputs' errors may depend on each other (others have filtered them): "
+        "covariance intersection, for SurroundingsFusion",
+    )
 
     def to_model(self, name: str, schemas: Schemas, at: str) -> Fusion:
+        gate = self.gate
         return Fusion(
             inputs=inputs_model(self.inputs),
             implementation=self.fusion,
@@ -646,6 +676,8 @@ class FusionForm(ClassForm):
             rear=self.rear,
             object_key=self.object_key,
             sensor_key=self.sensor_key,
+            gate=None if gate is None else AssociationGate(gate.accept, gate.confirm),
+            correlated=self.correlated,
             gather=Gather(self.gather),
             parameters=self.parameter_pairs,
             optional=self.optional_part,
@@ -660,6 +692,8 @@ class FusionForm(ClassForm):
             "front": format_duration(step.front),
             "rear": format_duration(step.rear),
             **{key: column for key, column in keys.items() if column is not None},
+            **({} if step.gate is None else {"gate": asdict(step.gate)}),
+            **({"correlated": True} if step.correlated else {}),
             **class_plain(step, schema_plain(step)),
         }
 

@@ -100,6 +100,19 @@ class OutputForm(Form):
     weight: PositiveNumber = Field(
         default=1.0, description="this output's share in the weighted miss ratio"
     )
+    age: PositiveDuration | None = Field(
+        default=None, description="the greatest data age allowed, from each source before it"
+    )
+    reaction: PositiveDuration | None = Field(
+        default=None,
+        description="the longest allowed from a change at a source to the first output that "
+        "shows it; its sources declare their 'gap'",
+    )
+    through: list[StreamName] = Field(
+        default=[],
+        description="ask 'age' and 'reaction' only of ways through these streams, one right "
+        "after the other",
+    )
 
 
 Steps = Annotated[

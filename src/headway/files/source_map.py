@@ -44,6 +44,11 @@ class SourceMap:
             return walk.document.place(index)
         return walk.document.place(walk.key_index)
 
+    def find(self, at: str) -> tuple[Document, Node] | None:
+        """The document and the element at a dotted path; None where there is none."""
+        walk = _PlaceWalk(self, at)
+        return (walk.document, walk.node) if walk.done else None
+
     def attach(self, error: AnyInputError) -> AnyInputError:
         """The same error with a place for every problem."""
         return type(error)(self.attach_all(error.problems))

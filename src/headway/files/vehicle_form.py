@@ -18,7 +18,7 @@ from headway.files.forms import (
     format_bit_rate,
 )
 from headway.model.quantities import format_duration
-from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
+from headway.model.vehicle import Bus, BusCharge, BusKind, Gateway, Link, Node, Vehicle
 
 
 class NodeForm(Form):
@@ -31,6 +31,11 @@ class NodeForm(Form):
     capacity: Share = Field(default=1.0, description="the share of its time the query may use")
     decision_cost: Duration = Field(default=0, description="time of one scheduling decision")
     preemption_cost: Duration = Field(default=0, description="time of one preemption")
+    core_kind: Name | None = Field(
+        default=None,
+        alias="kind",
+        description="the kind of its processor, for costs by kinds: {a57: 120 us, gpu: 30 us}",
+    )
 
 
 class BusForm(Form):
@@ -77,6 +82,11 @@ class VehicleForm(Form):
     pins: dict[StreamName, Name] = Field(
         default={}, description="operator: the node it must run on; 'use.operator' in a component"
     )
+    bus_charge: Literal["own", "ahead"] = Field(
+        default="own",
+        description="what a task's deadline leaves for a bus: own, the frames of its tuple; ahead, "
+        "and those of one tuple of each stream that goes ahead of it there",
+    )
 
     def to_model(self) -> Vehicle:
         return Vehicle(
@@ -98,6 +108,7 @@ class VehicleForm(Form):
             ),
             sensors=tuple(self.sensors.items()),
             pins=tuple(self.pins.items()),
+            bus_charge=BusCharge(self.bus_charge),
         )
 
 
@@ -137,6 +148,8 @@ def vehicle_plain(vehicle: Vehicle) -> dict[str, Any]:
         "sensors": dict(vehicle.sensors),
         "pins": dict(vehicle.pins),
     }
+    if vehicle.bus_charge is not BusCharge.OWN:
+        result["bus_charge"] = vehicle.bus_charge.value
     return {key: value for key, value in result.items() if value or key == "nodes"}
 
 
@@ -150,6 +163,8 @@ def _node_plain(node: Node) -> dict[str, Any]:
         result["decision_cost"] = format_duration(node.decision_cost)
     if node.preemption_cost:
         result["preemption_cost"] = format_duration(node.preemption_cost)
+    if node.core_kind is not None:
+        result["kind"] = node.core_kind
     return result
 
 

@@ -63,6 +63,11 @@ def _entry(key: str, value: Any, depth: int) -> list[str]:
     return lines
 
 
+def flow_text(value: Any) -> str:
+    """The value on one line; reading it gives the same value."""
+    return _flow(value)
+
+
 def _flow(value: Any) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{_scalar(key)}: {_flow(item)}" for key, item in value.items())
@@ -230,6 +235,12 @@ def _output(output: Output) -> dict[str, Any]:
         result["criticality"] = output.criticality.value
     if output.weight != 1.0:
         result["weight"] = output.weight
+    if output.age is not None:
+        result["age"] = format_duration(output.age)
+    if output.reaction is not None:
+        result["reaction"] = format_duration(output.reaction)
+    if output.through:
+        result["through"] = list(output.through)
     return result
 
 

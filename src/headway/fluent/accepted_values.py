@@ -10,7 +10,7 @@ from typing import Any, TypedDict, TypeVar
 from pydantic_core import PydanticCustomError
 
 from headway.errors import QueryError
-from headway.files.forms import parse_rate, sql_text
+from headway.files.forms import cost_by_kind, parse_rate, sql_text
 from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.names import NAME, NAME_FORM
 from headway.model.quantities import Cost, OptionalPart, Rate, parse_duration
@@ -20,8 +20,8 @@ from headway.model.schema import Schema, parse_field, schema
 Choice = TypeVar("Choice", bound=StrEnum)
 Duration = str | int
 """``'30 ms'``, or whole nanoseconds."""
-CostLike = str | int | Cost
-"""A duration, or what :func:`cost` gives."""
+CostLike = str | int | Cost | Mapping[str, str | int]
+"""A duration, what :func:`cost` gives, or durations by kind of processor."""
 OptionalLike = OptionalPart | tuple[Duration, Duration]
 """An optional part: its time, and that of a piece."""
 ExpressionLike = str | bool | int | float | Expression
@@ -105,6 +105,8 @@ def to_columns(columns: Mapping[str, ExpressionLike], at: str) -> tuple[Column, 
 
 
 def to_cost(value: CostLike, at: str) -> Cost:
+    if isinstance(value, Mapping):
+        return cost_by_kind({kind: to_time(time, f"{at}.{kind}") for kind, time in value.items()})
     return value if isinstance(value, Cost) else Cost(to_time(value, at))
 
 

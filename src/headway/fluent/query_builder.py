@@ -30,6 +30,7 @@ from headway.model.expression import PythonCall, Sql
 from headway.model.operators import (
     ONLY_PORT,
     Aggregate,
+    AssociationGate,
     Distinct,
     Filter,
     Fusion,
@@ -395,12 +396,16 @@ class GraphBuilder:
         rear: Duration,
         object: str | None = None,
         sensor: str | None = None,
+        gate: AssociationGate | float | None = None,
+        correlated: bool = False,
         gather: Gather | str = Gather.ALL,
         parameters: Mapping[str, Parameter] | None = None,
         optional: OptionalLike | None = None,
         **options: Unpack[OperatorOptions],
     ) -> Stream:
-        """A sensor data fusion operator (SDFO); ``object`` and ``sensor`` are columns."""
+        """A sensor data fusion operator (SDFO); ``object`` and ``sensor`` are columns. ``gate`` is
+        the share of an object's true measurements that is let through, ``correlated`` says that the
+        inputs' errors may depend on each other."""
         at = self.path(name)
         return self.add(
             Fusion(
@@ -412,6 +417,8 @@ class GraphBuilder:
                 rear=to_time(rear, f"{at}.rear"),
                 object_key=object,
                 sensor_key=sensor,
+                gate=AssociationGate(gate) if isinstance(gate, int | float) else gate,
+                correlated=correlated,
                 gather=to_choice(Gather, gather, f"{at}.gather"),
                 parameters=tuple((parameters or {}).items()),
                 optional=to_optional(optional, f"{at}.optional"),
@@ -545,8 +552,13 @@ class QueryBuilder(GraphBuilder):
         deadline: Duration | None,
         criticality: Criticality | str = Criticality.HARD,
         weight: float = 1.0,
+        age: Duration | None = None,
+        reaction: Duration | None = None,
+        through: Sequence[Stream] = (),
     ) -> None:
-        """An output stream with its end-to-end deadline; None for none."""
+        """An output stream with its end-to-end deadline; None for none. ``age`` and ``reaction``
+        are the greatest data age and reaction time allowed, from each source; only on ways
+        through the streams of ``through``, one right after the other."""
         at = f"outputs.{name}"
         if to_name(name, at) in self._outputs:
             raise refuse(f"the output '{name}' is taken", at, want="choose another")
@@ -556,6 +568,9 @@ class QueryBuilder(GraphBuilder):
             deadline=None if deadline is None else to_time(deadline, f"{at}.deadline"),
             criticality=to_choice(Criticality, criticality, f"{at}.criticality"),
             weight=float(weight),
+            age=None if age is None else to_time(age, f"{at}.age"),
+            reaction=None if reaction is None else to_time(reaction, f"{at}.reaction"),
+            through=tuple(self._stream(one, f"{at}.through") for one in through),
         )
 
     def build(self) -> Query:

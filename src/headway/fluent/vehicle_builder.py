@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from headway.errors import VehicleError
 from headway.files.forms import parse_bit_rate
 from headway.fluent.accepted_values import Duration, to_choice, to_name, to_time
-from headway.model.vehicle import Bus, BusKind, Gateway, Link, Node, Vehicle
+from headway.model.vehicle import Bus, BusCharge, BusKind, Gateway, Link, Node, Vehicle
 
 
 class VehicleBuilder:
     """A vehicle in the making; every method returns the builder, so that calls can be chained."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, bus_charge: BusCharge | str = BusCharge.OWN) -> None:
+        """``bus_charge``: what a task's deadline leaves for a bus (:class:`BusCharge`)."""
         self.name = to_name(name, "name")
+        self._bus_charge = to_choice(BusCharge, bus_charge, "bus_charge")
         self._nodes: list[Node] = []
         self._buses: list[Bus] = []
         self._gateways: list[Gateway] = []
@@ -31,8 +33,9 @@ class VehicleBuilder:
         capacity: float = 1.0,
         decision_cost: Duration = 0,
         preemption_cost: Duration = 0,
+        kind: str | None = None,
     ) -> VehicleBuilder:
-        """An ECU."""
+        """An ECU; ``kind`` is that of its processor, for costs by kinds."""
         at = f"nodes.{name}"
         self._nodes.append(
             Node(
@@ -42,6 +45,7 @@ class VehicleBuilder:
                 capacity=float(capacity),
                 decision_cost=to_time(decision_cost, f"{at}.decision_cost"),
                 preemption_cost=to_time(preemption_cost, f"{at}.preemption_cost"),
+                core_kind=None if kind is None else to_name(kind, f"{at}.kind"),
             )
         )
         return self
@@ -111,6 +115,7 @@ class VehicleBuilder:
             links=tuple(self._links),
             sensors=tuple(self._sensors),
             pins=tuple(self._pins),
+            bus_charge=self._bus_charge,
         )
 
 

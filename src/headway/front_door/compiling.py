@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 
+from headway.compiler.compilation import silent
 from headway.compiler.latency.soft_room import soft_rooms
 from headway.compiler.passes import compile_query
 from headway.compiler.python_code import refuse_python
@@ -57,6 +58,8 @@ class CompiledQuery:
     plan: Plan
     reservations: tuple[str, ...] = ()
     """with ``policy``: a line for each node and each soft path, what is left for soft load"""
+    way: str = LEAST_TRAFFIC
+    """how operators were placed"""
     loaded_query: LoadedQuery | None = field(default=None, repr=False)
     loaded_vehicle: LoadedVehicle | None = field(default=None, repr=False)
 
@@ -113,6 +116,7 @@ def compile(
     placement: str = LEAST_TRAFFIC,
     policy: str | None = None,
     python: bool = True,
+    tell: Callable[[str], None] = silent,
 ) -> CompiledQuery:
     """Compiles a query for a vehicle: where each operator runs, by when, what can be promised.
 
@@ -121,7 +125,7 @@ def compile(
     query. ``placement`` is ``'least-traffic'`` or the name of a static scheduling algorithm
     (``'hvlb-cc'``, ``'heft'``, …); ``policy`` (``'rop-edf-1'`` or ``'rop-edf-2'``) also says what
     is left for soft tasks. ``python=False`` refuses a query that names Python code, before anything
-    of it is imported: for queries of strangers.
+    of it is imported: for queries of strangers. ``tell`` hears what takes long.
 
     InputError, with the place in the file where there is one, when something does not hold
     together. A deadline that cannot be promised is no error: see :attr:`CompiledQuery.safe`.
@@ -131,13 +135,14 @@ def compile(
     with placed(loaded_query, loaded_vehicle):
         if not python:
             refuse_python(plain_query)
-        plan = compile_query(plain_query, plain_vehicle)
+        plan = compile_query(plain_query, plain_vehicle, tell)
         if placement != LEAST_TRAFFIC:
             plan = placed_by_schedule(plain_query, plan, placement)
         reserved = tuple(reservations_of(plan, policy)) if policy is not None else ()
     return CompiledQuery(
         plan=plan,
         reservations=reserved,
+        way=placement,
         loaded_query=loaded_query,
         loaded_vehicle=loaded_vehicle,
     )

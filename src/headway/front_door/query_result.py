@@ -11,6 +11,7 @@ from typing import Any
 
 from headway.engine.results import RunSummary
 from headway.errors import EnvironmentMissing
+from headway.front_door.interruptions import Interruption
 from headway.model.plan import Plan
 from headway.model.quantities import format_duration
 from headway.report.html import cell, escaped, table_html
@@ -67,6 +68,9 @@ class QueryResult:
     """with ``trace=True``: every decision of the scheduler as an Arrow table"""
     note: str = ""
     """what was not asked for but should be known: which costs the operators had"""
+    interrupted: Interruption | None = None
+    """of a run by the wall clock that Ctrl-C ended: the tables are what was complete until then,
+    and this is what was not"""
     summarise: Callable[[], RunSummary | SparkRun] = field(repr=False)
     release: Callable[[], None] = field(repr=False, default=lambda: None)
 
@@ -102,11 +106,15 @@ class QueryResult:
             told = ", ".join(f"{o.output} {o.tuples:,} tuples" for o in self.summary.outputs)
         else:
             told = f"{', '.join(self.tables)}, not computed yet"
+        if self.interrupted is not None:
+            told = f"interrupted, only {told}"
         return f"<QueryResult of {name} on the {self.engine} engine: {told}>"
 
     def _repr_html_(self) -> str:
         """The table of outputs; on Spark without numbers, unless they were computed before."""
         heading = f"<p><b>{escaped(self.plan.query.name)}</b>, {escaped(self.engine)} engine</p>"
+        if self.interrupted is not None:
+            heading += f"<p><b>Interrupted</b>, a part only: {escaped(str(self.interrupted))}</p>"
         if not self._computed:
             return cell([heading, table_html(self._promised())])
         summary = self.summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from headway.engine.results import OutputTuple, RunResult, Totals, VehicleRun
 from headway.engine.wall_engine import WallEngine
 from headway.errors import DataError, InputError
 from headway.front_door.compiling import CompiledQuery, QueryGiven, VehicleGiven, compile
+from headway.front_door.interruptions import Interruption, caught_once, interruption
 from headway.front_door.query_result import QueryResult, Tables
 from headway.front_door.runnable_plan import RunnablePlan, load_plan, runnable
 from headway.front_door.vehicle_options import VehicleOptions
@@ -83,6 +85,8 @@ def run(
     declared) in virtual time, or in real time with ``clock='wall'`` or a clock of
     your own; ``speed`` replays faster, and where it cannot keep up at most ``most_waiting`` jobs
     wait before the least worth are shed, or by ``when_full`` the oldest, or the new one is refused.
+    Ctrl-C ends a run in real time, which then gives what is complete: ``interrupted`` of the result
+    tells what is not. A second one is a KeyboardInterrupt, as ever.
     ``sinks`` are called with the tuples of an output as they
     come. ``engine='native'`` compiles the plan to C++ first and runs that in virtual time: the
     same tuples, side outputs and trace, much faster. Spark DataFrames, or ``engine='spark'``, run
@@ -196,16 +200,35 @@ def _run_in_vehicle(
         _engine(prepared, options, sinks)  # what cannot be opened is found before anything is read
     recorded = _recorded(data, plan.query.sources)
     totals, gathered = Totals(), _Gathered(plan, named=recorded.contents.named)
-    for name in recorded.contents.vehicles:
-        with compiled.placing():
-            one = _engine(prepared, options, sinks)
-        arrivals = (
-            Arrival(at * MICROSECOND, source, row) for at, source, row, _ in recorded.arrivals(name)
-        )
-        result = one.run(arrivals)
-        _finish(one)
-        totals.add(VehicleRun(name, result))
-        gathered.add(name, result, traced=options.trace)
+    by_the_clock: list[WallEngine] = []
+    caught: list[signal.Signals] = []
+    ended: Interruption | None = None
+
+    def end(number: signal.Signals) -> None:
+        caught.append(number)
+        if by_the_clock:
+            by_the_clock[-1].interrupt()
+
+    with caught_once(() if options.virtual else (signal.SIGINT,), end):
+        for name in recorded.contents.vehicles:
+            with compiled.placing():
+                one = _engine(prepared, options, sinks)
+            if isinstance(one, WallEngine):
+                by_the_clock.append(one)
+                if caught:  # it came between two vehicles
+                    one.interrupt()
+            arrivals = (
+                Arrival(at * MICROSECOND, source, row)
+                for at, source, row, _ in recorded.arrivals(name)
+            )
+            result = one.run(arrivals)
+            _finish(one)
+            totals.add(VehicleRun(name, result))
+            gathered.add(name, result, traced=options.trace)
+            if caught:
+                left = recorded.contents.count - totals.summary.arrived
+                ended = interruption(caught[0], result.lost, left)
+                break
     return QueryResult(
         plan=plan,
         engine="native" if options.native else "vehicle",
@@ -213,6 +236,7 @@ def _run_in_vehicle(
         side_tables=gathered.tables("side output", [f"{kind}/" for kind in DropKind]),
         trace=gathered.tables("trace", ["trace/"])["trace"] if options.trace else None,
         note=prepared.note if options.virtual else "",
+        interrupted=ended,
         summarise=lambda: totals.summary,
     )
 

@@ -26,6 +26,11 @@ from headway.fusion.state import FilterState, SpeedScale
 
 MICROSECONDS = 1e-6
 
+LEAST_DETERMINANT = 1e-9
+"""of a correlation matrix; one below that is rounding, not knowledge"""
+LEAST_SHARE = 1e-6
+"""ω of what is known already: never so little that what no report tells would be lost"""
+
 _new = tuple.__new__
 """Makes a state without the cost of its constructor."""
 
@@ -136,6 +141,121 @@ def observe_scaled(
         cov_vy,
         cov_scale,
     )
+
+
+def intersect_axis(
+    position: float,
+    cov: float,
+    velocity: float,
+    var_position: float,
+    residual: float,
+    var_velocity: float | None,
+    residual_velocity: float,
+) -> tuple[float, float, float, float, float]:
+    """Covariance intersection of what is known of one axis with a report whose error may depend on
+    it in any way (Julier and Uhlmann 1997):
+
+        P⁻¹ ← ω P⁻¹ + (1 − ω) R⁻¹
+
+    true of every ω from 0 to 1; here the one that makes the determinant of the result least. Where
+    two are equally sure of the same thing nothing is gained by having both, as it should be when
+    one may have copied from the other. Gives what is added to position and velocity, then P.
+    """
+    determinant = position * velocity - cov * cov
+    least = LEAST_DETERMINANT * position * velocity
+    if not determinant > least:
+        determinant = least
+    known_p, known_c, known_v = velocity / determinant, -cov / determinant, position / determinant
+    told_p = 1.0 / var_position
+    told_v = 0.0 if var_velocity is None else 1.0 / var_velocity
+    # det(ω A + (1 − ω) B) = ω² |A| + ω (1 − ω) mixed + (1 − ω)² |B|
+    ours, theirs = 1.0 / determinant, told_p * told_v
+    mixed = known_p * told_v + known_v * told_p
+    bend = mixed - ours - theirs
+    share = (mixed - 2.0 * theirs) / (2.0 * bend) if bend > 0.0 else float(ours >= theirs)
+    if not share > LEAST_SHARE:
+        share = LEAST_SHARE
+    if share > 1.0:
+        share = 1.0
+    rest = 1.0 - share
+    info_p = share * known_p + rest * told_p
+    info_c = share * known_c
+    info_v = share * known_v + rest * told_v
+    determinant = info_p * info_v - info_c * info_c
+    position, cov, velocity = info_v / determinant, -info_c / determinant, info_p / determinant
+    pull = rest * told_p * residual
+    pull_velocity = rest * told_v * residual_velocity
+    return (
+        position * pull + cov * pull_velocity,
+        cov * pull + velocity * pull_velocity,
+        position,
+        cov,
+        velocity,
+    )
+
+
+def observe_dependent(
+    state: FilterState,
+    x: float,
+    y: float,
+    var_x: float,
+    var_y: float,
+    measured: tuple[float, float, float, float] | None,
+) -> FilterState:
+    """The estimate, knowing too a position (and velocity) that others have filtered: axis by axis,
+    since no report ties one axis to the other."""
+    vx, vy, var_vx, var_vy = measured or (state.vx, state.vy, None, None)
+    add_x, add_vx, p_x, c_x, v_x = intersect_axis(
+        state.var_x, state.cov_x_vx, state.var_vx, var_x, x - state.x, var_vx, vx - state.vx
+    )
+    add_y, add_vy, p_y, c_y, v_y = intersect_axis(
+        state.var_y, state.cov_y_vy, state.var_vy, var_y, y - state.y, var_vy, vy - state.vy
+    )
+    return state._replace(
+        x=state.x + add_x,
+        y=state.y + add_y,
+        vx=state.vx + add_vx,
+        vy=state.vy + add_vy,
+        var_x=p_x,
+        cov_x_vx=c_x,
+        var_y=p_y,
+        cov_y_vy=c_y,
+        var_vx=v_x,
+        var_vy=v_y,
+    )
+
+
+def position_distance(state: FilterState, x: float, y: float, var_x: float, var_y: float) -> float:
+    """Squared Mahalanobis distance of a measured position from the estimate."""
+    return squared_distance(
+        x - state.x,
+        y - state.y,
+        state.var_x + var_x,
+        state.cov_x_y,
+        state.var_y + var_y,
+    )
+
+
+def velocity_distance(
+    state: FilterState, vx: float, vy: float, var_vx: float, var_vy: float
+) -> float:
+    """Squared Mahalanobis distance of a measured velocity from the estimate."""
+    return squared_distance(
+        vx - state.vx,
+        vy - state.vy,
+        state.var_vx + var_vx,
+        state.cov_vx_vy,
+        state.var_vy + var_vy,
+    )
+
+
+def squared_distance(
+    residual_x: float, residual_y: float, var_x: float, cov: float, var_y: float
+) -> float:
+    """Of two numbers with these (co)variances from zero."""
+    part = cov / var_x
+    rest = residual_y - part * residual_x
+    return residual_x * residual_x / var_x + rest * rest / (var_y - part * cov)
 
 
 def _correct(

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Generic
+from typing import ClassVar, Generic
 
+from headway.errors import QueryError
+from headway.fusion.association import Association
 from headway.fusion.columns import check_keys, window
 from headway.fusion.refused_tuples import RefusalReason, Refusals, Refused
 from headway.fusion.snapshots import pack_track, unpack_track
-from headway.fusion.state import FilterState
-from headway.fusion.track import Key, Measurement, Reading, Track
+from headway.fusion.state import FilterState, TrackState, believed
+from headway.fusion.track import Key, Measurement, Reading, Track, Unused
 from headway.model.user_operator import (
     ItemByItem,
     OperatorContext,
@@ -36,6 +38,9 @@ class SensorFusion(UserOperator, Generic[Reading]):
     hands them over.
     """
 
+    takes_correlated: ClassVar[bool] = False
+    """whether the class can fuse reports whose errors are not independent (``correlated``)"""
+
     def open(self, context: OperatorContext) -> None:
         super().open(context)
         check_keys(context)
@@ -54,6 +59,27 @@ class SensorFusion(UserOperator, Generic[Reading]):
         self._next_drop: int | None = None
         self._arrivals = 0
         self._refusals = Refusals()
+        self._association = self._associating(context)
+        self.correlated = bool(context.windows.get("correlated"))
+        if self.correlated and not self.takes_correlated:
+            raise QueryError(
+                f"{type(self).__name__} takes no reports whose errors are correlated",
+                at="correlated",
+                want="leave it out, or use headway.fusion.surroundings:SurroundingsFusion",
+            )
+
+    def _associating(self, context: OperatorContext) -> Association[Reading] | None:
+        gate = context.windows.get("gate")
+        if gate is None:
+            return None
+        if type(self).distance is SensorFusion.distance:
+            raise QueryError(
+                f"{type(self).__name__} cannot have a gate: it does not say how far a measurement "
+                "is from an estimate",
+                at="gate",
+                want="define its method 'distance', or leave the gate out",
+            )
+        return Association(self, gate.accept, gate.confirm, self._rear)
 
     # -------------------------------------------------------------- what a subclass says
 
@@ -73,6 +99,14 @@ class SensorFusion(UserOperator, Generic[Reading]):
     @abstractmethod
     def update(self, state: FilterState, measurement: Measurement[Reading]) -> FilterState:
         """The estimate, knowing the measurement too; ``state`` is for the measurement's moment."""
+
+    def distance(
+        self, state: FilterState, measurement: Measurement[Reading]
+    ) -> tuple[float, int] | None:
+        """The squared Mahalanobis distance of the measurement from what the estimate, which is for
+        its moment, lets expect, and of how many measured numbers (1 to 4) it is; None for one that
+        does not tell where its object is. Only a query with a ``gate`` asks."""
+        return None
 
     @abstractmethod
     def emit(self, at: int, measured: Sequence[Key]) -> Iterable[Row]:
@@ -135,9 +169,19 @@ class SensorFusion(UserOperator, Generic[Reading]):
         track = self._tracks.get(object)
         if track is None:
             track = self._tracks[object] = Track(object)
-        yield from track.fuse(batch, self, self._rear)
-        for measurement in track.prune(self._front, self._rear):
-            self._refuse(RefusalReason.UNSTARTED, measurement)
+        yield from track.fuse(batch, self._association or self)
+        for unused in track.prune(self._front, self._rear):
+            self._refuse_unused(unused)
+
+    def step(
+        self, object: Key, state: TrackState | None, measurement: Measurement[Reading]
+    ) -> TrackState | None:
+        """What is known of an object after one more measurement, without a gate. On an estimate
+        older than the rear window nothing is built: the object is met anew."""
+        timestamp = measurement.timestamp
+        if state is None or timestamp - state.timestamp > self._rear:
+            return self.first(object, measurement)
+        return self.update(self.predict(believed(state), timestamp), measurement)
 
     def _drop_unseen(self) -> None:
         """Forgets objects whose estimates nothing that may still come in time could be built upon.
@@ -149,9 +193,13 @@ class SensorFusion(UserOperator, Generic[Reading]):
         if newest is None or (self._next_drop is not None and newest <= self._next_drop):
             return
         kept = 2 * self._rear
-        for track in [track for track in self._tracks.values() if track.newest < newest - kept]:
-            for measurement in track.unused():
-                self._refuse(RefusalReason.UNSTARTED, measurement)
+        unseen = [track for track in self._tracks.values() if track.newest < newest - kept]
+        if self._association is not None:
+            # What is told of them has the same order after a restart, which sorts them by key.
+            unseen.sort(key=lambda track: track.object)
+        for track in unseen:
+            for unused in track.unused():
+                self._refuse_unused(unused)
             del self._tracks[track.object]
         # Newest times only grow, and a new object is at most a rear window old.
         self._next_drop = min(
@@ -167,7 +215,7 @@ class SensorFusion(UserOperator, Generic[Reading]):
         state = track.state_at(at) if track else None
         if state is None or at - state.timestamp > self._rear:
             return None
-        return self.predict(state, at)
+        return self.predict(believed(state), at)
 
     def front_window(self, object: Key, sensor: Key) -> list[Row]:
         """The rows of one sensor about one object that are kept, in their order."""
@@ -177,7 +225,7 @@ class SensorFusion(UserOperator, Generic[Reading]):
     def rear_window(self, object: Key) -> list[FilterState]:
         """The estimates of an object that are kept, oldest first."""
         track = self._tracks.get(object)
-        return [state for state in track.states if state is not None] if track else []
+        return [believed(state) for state in track.states if state is not None] if track else []
 
     @property
     def objects(self) -> list[Key]:
@@ -197,6 +245,15 @@ class SensorFusion(UserOperator, Generic[Reading]):
     @property
     def unstarted(self) -> int:
         return self._refusals.counts[RefusalReason.UNSTARTED]
+
+    @property
+    def outside(self) -> int:
+        """Only with a gate."""
+        return self._refusals.counts[RefusalReason.OUTSIDE]
+
+    def _refuse_unused(self, unused: Unused[Reading]) -> None:
+        reason = RefusalReason.OUTSIDE if unused.outside else RefusalReason.UNSTARTED
+        self._refuse(reason, unused.measurement)
 
     def _refuse(self, reason: RefusalReason, measurement: Measurement[Reading]) -> None:
         self._refusals.add(reason, measurement.port, measurement.row)

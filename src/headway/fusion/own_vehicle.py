@@ -32,10 +32,13 @@ PARAMETERS = {
     "heading_variance": 0.0025,
     "velocity_variance": 400.0,
     "least_speed": 1.0,
+    "shared_variance": 0.0,
 }
 """In m²/s⁴ (see :func:`predict`); m²; m²/s², besides the scale; 1, of the speed sensor's scale
 (2 %); rad²; m²/s², before anything is known of the velocity; m/s, the speed below which the
-direction of the estimate is not trusted."""
+direction of the estimate is not trusted; m², of the error that all fixes of a drive share (that of
+the receiver's clock and of the sky): no filter of fixes can show it, so it is in no estimate, but
+in the variances and the confidence that go out."""
 SCALE_MEMORY = 600.0
 """Seconds in which the speed sensor's scale becomes as uncertain again as it was at first."""
 
@@ -177,6 +180,15 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
             state = self._update_heading(state, reading.heading)
         return state
 
+    def distance(
+        self, state: FilterState, measurement: Measurement[Fix | Speed]
+    ) -> tuple[float, int] | None:
+        """Of the position: a speed says nothing of where the vehicle is."""
+        fix = measurement.reading
+        if isinstance(fix, Speed):
+            return None
+        return kalman.position_distance(state, fix.x, fix.y, fix.var_x, fix.var_y), 2
+
     def _update_speed(self, state: FilterState, measured: Speed) -> FilterState:
         _, _, _, vx, vy, _, _, _, _, _, _, _, var_vx, _, var_vy, heading, _ = state
         speed = length(vx, vy)
@@ -194,10 +206,13 @@ class OwnVehicleFusion(SensorFusion[Fix | Speed]):
         return state._replace(heading=heading)
 
     def emit(self, at: int, measured: Sequence[Key]) -> Iterable[Row]:
+        shared = self.settings["shared_variance"]
         for object in measured:
             state = self.estimate(object, at)
             if state is not None:
                 id = object if object != SINGLE_OBJECT else self.own_id
+                if shared:
+                    state = state._replace(var_x=state.var_x + shared, var_y=state.var_y + shared)
                 yield self.output.row(state, id, True)
 
     def _variance(self, row: Row, place: int | None, setting: str) -> float | None:

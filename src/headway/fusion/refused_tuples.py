@@ -18,6 +18,9 @@ class RefusalReason(StrEnum):
     """a value it cannot do without is NULL, not a finite number or out of bounds"""
     UNSTARTED = "unstarted"
     """until it left the front window nothing came that an estimate could have started with"""
+    OUTSIDE = "outside"
+    """it was outside the gate of its object, and until it left the front window no other object
+    that it could be of had taken over the key"""
 
 
 class Refused(NamedTuple):
@@ -45,12 +48,17 @@ class Refusals:
 
     def pack(self) -> dict[str, Any]:
         return {
-            "counts": {reason.value: count for reason, count in self.counts.items()},
+            # What only a gate refuses is left out without one.
+            "counts": {
+                reason.value: count
+                for reason, count in self.counts.items()
+                if count or reason is not RefusalReason.OUTSIDE
+            },
             "waiting": [[r.reason.value, r.port, pack_row(r.row)] for r in self._waiting],
         }
 
     def unpack(self, packed: dict[str, Any]) -> None:
-        self.counts = {reason: packed["counts"][reason.value] for reason in RefusalReason}
+        self.counts = {reason: packed["counts"].get(reason.value, 0) for reason in RefusalReason}
         self._waiting = [
             Refused(RefusalReason(reason), port, unpack_row(row))
             for reason, port, row in packed["waiting"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
-from headway.fusion.state import FilterState, SpeedScale
+from headway.fusion.state import Associated, FilterState, SpeedScale, TrackState
 from headway.fusion.track import Measurement, Reading, Track
 from headway.model.user_operator import Row
 
@@ -18,7 +18,7 @@ def pack_track(track: Track[Reading]) -> dict[str, Any]:
             [m.sensor, m.arrival, m.port, pack_row(m.row)] for m in track.measurements
         ],
         "times": list(track.times),
-        "states": [state and pack_state(state) for state in track.states],
+        "states": [state and pack_known(state) for state in track.states],
     }
 
 
@@ -32,8 +32,30 @@ def unpack_track(
         if reading is not None:  # it was usable when it came
             track.measurements.append(Measurement(row[0], sensor, arrival, port, row, reading))
     track.times = list(packed["times"])
-    track.states = [state and unpack_state(state) for state in packed["states"]]
+    track.states = [state and unpack_known(state) for state in packed["states"]]
     return track
+
+
+def pack_known(state: TrackState) -> list[Any] | dict[str, Any]:
+    if not isinstance(state, Associated):
+        return pack_state(state)
+    packed = state._asdict()
+    for name in ("believed", "rival"):
+        packed[name] = packed[name] and pack_state(packed[name])
+    return packed
+
+
+def unpack_known(packed: list[Any] | dict[str, Any]) -> TrackState:
+    if isinstance(packed, list):
+        return unpack_state(packed)
+    rival = packed["rival"]
+    return Associated(
+        **{
+            **packed,
+            "believed": unpack_state(packed["believed"]),
+            "rival": rival and unpack_state(rival),
+        }
+    )
 
 
 def pack_state(state: FilterState) -> list[Any]:

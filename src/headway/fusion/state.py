@@ -44,6 +44,37 @@ class FilterState(NamedTuple):
     scale: SpeedScale | None = None
 
 
+class Associated(NamedTuple):
+    """What is known of a key after one measurement, with a gate
+    (:mod:`headway.fusion.association`)."""
+
+    believed: FilterState
+    """the object that the key means"""
+    born: int
+    """when it was first measured"""
+    rival: FilterState | None = None
+    """the one that it may mean instead"""
+    rival_born: int = 0
+    agreed: int = 0
+    """at how many moments the rival was measured"""
+    outside: bool = False
+    """whether the measurement did not go into ``believed``"""
+
+    @property
+    def timestamp(self) -> int:
+        """Of the newest measurement that the estimate knows."""
+        return self.believed.timestamp
+
+
+TrackState = FilterState | Associated
+"""What is known of an object after one measurement, without and with a gate."""
+
+
+def believed(state: TrackState) -> FilterState:
+    """The estimate."""
+    return state.believed if isinstance(state, Associated) else state
+
+
 def start(
     timestamp: int,
     position: tuple[float, float],

@@ -21,7 +21,14 @@ from headway.fusion.columns import (
     row_value,
     variance,
 )
-from headway.fusion.kalman import observe_position, observe_velocity, predict
+from headway.fusion.kalman import (
+    observe_dependent,
+    observe_position,
+    observe_velocity,
+    position_distance,
+    predict,
+    velocity_distance,
+)
 from headway.fusion.operator import SensorFusion
 from headway.fusion.output import EstimateOutput
 from headway.fusion.state import FilterState, start
@@ -63,6 +70,8 @@ class SurroundingsFusion(SensorFusion[Sighting]):
     and carry the same timestamp, so a join on either brings them together. The own vehicle comes
     first.
     """
+
+    takes_correlated = True
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
@@ -121,8 +130,20 @@ class SurroundingsFusion(SensorFusion[Sighting]):
 
     def update(self, state: FilterState, measurement: Measurement[Sighting]) -> FilterState:
         x, y, var_x, var_y, velocity = measurement.reading
+        if self.correlated:
+            return observe_dependent(state, x, y, var_x, var_y, velocity)
         state = observe_position(state, x, y, var_x, var_y)
         return state if velocity is None else observe_velocity(state, *velocity)
+
+    def distance(
+        self, state: FilterState, measurement: Measurement[Sighting]
+    ) -> tuple[float, int] | None:
+        x, y, var_x, var_y, velocity = measurement.reading
+        squared = position_distance(state, x, y, var_x, var_y)
+        if velocity is None:
+            return squared, 2
+        state = observe_position(state, x, y, var_x, var_y)
+        return squared + velocity_distance(state, *velocity), 4
 
     def emit(self, at: int, measured: Sequence[Key]) -> Iterable[Row]:
         own = self._own

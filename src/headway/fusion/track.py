@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from headway.fusion.state import FilterState
+from headway.fusion.state import Associated, TrackState
 from headway.model.user_operator import Row
 
 Key = str | int | bool
@@ -33,12 +33,21 @@ class Measurement(NamedTuple, Generic[Reading]):
     """what the operator read from the row"""
 
 
-class TrackFilter(Protocol[Reading]):
+class TrackRule(Protocol[Reading]):
     """What a track needs from the operator it belongs to."""
 
-    def first(self, object: Key, measurement: Measurement[Reading]) -> FilterState | None: ...
-    def predict(self, state: FilterState, to: int) -> FilterState: ...
-    def update(self, state: FilterState, measurement: Measurement[Reading]) -> FilterState: ...
+    def step(
+        self, object: Key, state: TrackState | None, measurement: Measurement[Reading]
+    ) -> TrackState | None:
+        """What is known after the measurement; None while nothing is."""
+
+
+class Unused(NamedTuple, Generic[Reading]):
+    """A measurement that went into no estimate."""
+
+    measurement: Measurement[Reading]
+    outside: bool
+    """whether there was an estimate, and a gate that it was outside of"""
 
 
 class Track(Generic[Reading]):
@@ -55,7 +64,7 @@ class Track(Generic[Reading]):
         self.object = object
         self.measurements: list[Measurement[Reading]] = []
         self.times: list[int] = []
-        self.states: list[FilterState | None] = []
+        self.states: list[TrackState | None] = []
 
     @property
     def newest(self) -> int:
@@ -63,13 +72,12 @@ class Track(Generic[Reading]):
         return self.times[-1]
 
     def fuse(
-        self, batch: Sequence[Measurement[Reading]], filter: TrackFilter[Reading], memory: int
+        self, batch: Sequence[Measurement[Reading]], rule: TrackRule[Reading]
     ) -> Iterator[None]:
         """Takes in measurements in their order, and those kept that come after the first of them;
         yields after each, and must be run to the end before the track is asked anything.
 
-        ``memory`` is the length of the rear window: an estimate older than that is not built upon,
-        the object is met anew. None of ``batch`` may lie before the front window.
+        None of ``batch`` may lie before the front window.
         """
         todo = batch
         if self.measurements and batch[0] < self.measurements[-1]:
@@ -78,24 +86,20 @@ class Track(Generic[Reading]):
             del self.measurements[-replayed:], self.times[-replayed:], self.states[-replayed:]
         state = self.states[-1] if self.states else None
         for measurement in todo:
-            timestamp = measurement.timestamp
-            if state is None or timestamp - state.timestamp > memory:
-                state = filter.first(self.object, measurement)
-            else:
-                state = filter.update(filter.predict(state, timestamp), measurement)
-            self.times.append(timestamp)
+            state = rule.step(self.object, state, measurement)
+            self.times.append(measurement.timestamp)
             self.states.append(state)
             yield
         self.measurements.extend(todo)
 
-    def state_at(self, moment: int) -> FilterState | None:
+    def state_at(self, moment: int) -> TrackState | None:
         """The newest estimate not younger than ``moment``."""
         if moment >= self.times[-1]:
             return self.states[-1]
         place = bisect_right(self.times, moment)
         return self.states[place - 1] if place else None
 
-    def prune(self, front: int, rear: int) -> list[Measurement[Reading]]:
+    def prune(self, front: int, rear: int) -> list[Unused[Reading]]:
         """Forgets what is older than the windows; returns measurements that went into no estimate.
 
         ``front`` must not exceed ``rear``. The newest estimate before the rear window stays: all
@@ -105,23 +109,38 @@ class Track(Generic[Reading]):
         cut = 0
         while self.measurements[cut].timestamp < oldest:
             cut += 1
-        unused: list[Measurement[Reading]] = []
+        unused: list[Unused[Reading]] = []
         if cut:
-            offset = len(self.states) - len(self.measurements)
-            unused = [
-                measurement
-                for measurement, state in zip(
-                    self.measurements[:cut], self.states[offset:], strict=False
-                )
-                if state is None
-            ]
+            unused = self._unused(cut)
             del self.measurements[:cut]
         before = bisect_left(self.times, self.newest - rear) - 1
         if before > 0:
             del self.times[:before], self.states[:before]
         return unused
 
-    def unused(self) -> list[Measurement[Reading]]:
+    def unused(self) -> list[Unused[Reading]]:
         """Measurements kept that went into no estimate."""
-        states = self.states[len(self.states) - len(self.measurements) :]
-        return [m for m, state in zip(self.measurements, states, strict=True) if state is None]
+        return self._unused(len(self.measurements))
+
+    def _unused(self, first: int) -> list[Unused[Reading]]:
+        """Of so many of the oldest measurements."""
+        offset = len(self.states) - len(self.measurements)
+        found: list[Unused[Reading]] = []
+        for place, measurement in enumerate(self.measurements[:first], start=offset):
+            state = self.states[place]
+            if state is None:
+                found.append(Unused(measurement, False))
+            elif (
+                isinstance(state, Associated)
+                and state.outside
+                and not self._taken_over(place, state)
+            ):
+                found.append(Unused(measurement, True))
+        return found
+
+    def _taken_over(self, place: int, state: Associated) -> bool:
+        """Whether the rival that the measurement at that place went into came to be believed."""
+        return any(
+            later is not None and isinstance(later, Associated) and later.born == state.rival_born
+            for later in self.states[place + 1 :]
+        )

@@ -34,7 +34,7 @@ from headway.errors import FileError, InputError, Problem, QueryError
 from headway.model.names import TextRule
 from headway.model.operator_kinds import KINDS, model_class
 from headway.model.operators import OperatorBase
-from headway.model.plan import PLAN_VERSION, Plan
+from headway.model.plan import LEFT_OUT, PLAN_VERSION, Plan
 
 KIND = "kind"
 WIDTH = 100
@@ -92,8 +92,11 @@ def _text(value: Any, depth: int) -> str:
         return _laid_out("[", [_text(item, depth + 1) for item in value], "]", depth)
     parts = []
     kind: Any = type(value)
+    left_out = _left_out(kind)
     for name, real in _written(kind):
         part = getattr(value, name)
+        if name in left_out and part == ():
+            continue
         parts.append(f'"{name}": {_text(float(part) if real else part, depth + 1)}')
     return _laid_out("{", parts, "}", depth)
 
@@ -116,6 +119,12 @@ def _written(kind: Any) -> tuple[tuple[str, bool], ...]:
     if _kind_of(kind) is not None and KIND not in dict(keys):
         keys.insert(0, (KIND, False))
     return tuple(keys)
+
+
+@cache
+def _left_out(kind: Any) -> frozenset[str]:
+    """The keys that are not written where they hold nothing."""
+    return frozenset(field.name for field in fields(kind) if field.metadata.get(LEFT_OUT))
 
 
 def _kind_of(kind: Any) -> str | None:
@@ -219,20 +228,22 @@ def _object(kind: type) -> Read:
     hints = get_type_hints(kind, include_extras=True)
     names = [field.name for field in fields(kind)]
     keys = {name for name, _ in _written(kind)}
+    left_out = _left_out(kind)
     parts: list[tuple[str, Read]] = []  # filled when first used: a class may hold itself
 
     def read(value: Json) -> Any:
         if type(value) is not dict:
             raise _Mismatch(f"an object with the keys {', '.join(names)} is wanted", value)
-        if value.keys() != keys:
-            raise _wrong_keys(value, keys)
+        if value.keys() | left_out != keys:
+            raise _wrong_keys(value, keys - (left_out - value.keys()))
         if not parts:
             parts.extend((name, _reader(hints[name])) for name in names)
         found = {}
         name = ""
         try:
             for name, part in parts:
-                found[name] = part(value[name])
+                if name in value or name not in left_out:
+                    found[name] = part(value[name])
         except _Mismatch as error:
             error.path.append(name)
             raise

@@ -476,7 +476,36 @@ class Sample(OperatorBase):
 # User-defined operators: a class in Python that both engines run, in C++ for native code, or both.
 
 Parameter = bool | int | float | str
-WindowSetting = int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssociationGate:
+    """How a fusion tells measurements of an object from others under its key
+    (:mod:`headway.fusion.association`)."""
+
+    accept: float
+    """the share of an object's true measurements that is inside the gate"""
+    confirm: int = 3
+    """at so many moments another object must be measured before it takes over the key"""
+
+    def problems(self) -> Iterator[Problem]:
+        if not MOST_REFUSING <= self.accept <= LEAST_REFUSING:
+            yield Problem(
+                "a gate lets through a share of the true measurements",
+                at="gate.accept",
+                got=repr(self.accept),
+                want=f"give a number from {MOST_REFUSING} to {LEAST_REFUSING}, such as 0.999",
+            )
+        if self.confirm < 1:
+            yield Problem(
+                "at least one measurement must confirm another object",
+                at="gate.confirm",
+                got=repr(self.confirm),
+            )
+
+
+MOST_REFUSING, LEAST_REFUSING = 0.5, 1.0 - 1e-12
+WindowSetting = int | str | bool | AssociationGate | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -529,13 +558,17 @@ class Fusion(OperatorBase):
     object_key: Name | None = None
     sensor_key: Name | None = None
     gather: Gather = Gather.ALL
+    gate: AssociationGate | None = None
+    """Without one tuples of one key are of one object, whatever they say."""
+    correlated: bool = False
+    """Whether the errors of its inputs may depend on each other (what others have filtered)."""
     parameters: tuple[tuple[Name, Parameter], ...] = ()
     optional: OptionalPart | None = None
     kind: Literal["fusion"] = "fusion"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True, any_number=True)
     state_settings: ClassVar[frozenset[str] | None] = frozenset(
-        {"implementation", "native", "object_key", "sensor_key"}
+        {"implementation", "native", "object_key", "sensor_key", "gate"}
     )
 
     @property
@@ -550,6 +583,10 @@ class Fusion(OperatorBase):
     def declared_schema(self) -> Schema | None:
         return self.schema
 
+    def problems(self) -> Iterator[Problem]:
+        if self.gate is not None:
+            yield from self.gate.problems()
+
     @property
     def windows(self) -> Mapping[str, WindowSetting]:
         """What its class is told of them."""
@@ -558,6 +595,8 @@ class Fusion(OperatorBase):
             "rear": self.rear,
             "object_key": self.object_key,
             "sensor_key": self.sensor_key,
+            **({} if self.gate is None else {"gate": self.gate}),
+            **({"correlated": True} if self.correlated else {}),
         }
 
 

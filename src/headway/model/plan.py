@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from headway.model.names import Name, StreamName
@@ -13,6 +13,10 @@ from headway.model.vehicle import Vehicle
 PLAN_VERSION = 4
 ONLY_NODE = "vehicle"
 """The node of a plan compiled without a vehicle."""
+
+
+LEFT_OUT = "left out"
+"""of a field whose key is not written into a file where it holds nothing"""
 
 
 class HopKind(StrEnum):
@@ -135,16 +139,151 @@ class Promise:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChainBound:
+    """The greatest data age or reaction time of a chain, or why there is no bound. ``limit`` is
+    what the query asks of it, if it does."""
+
+    bound: int | None
+    limit: int | None = None
+    steps: tuple[LatencyStep, ...] = ()
+    reason: str = ""
+
+    @property
+    def kept(self) -> bool:
+        return self.limit is None or (self.bound is not None and self.bound <= self.limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """A way from a source through operators to an output: a cause-effect chain."""
+
+    output: StreamName
+    streams: tuple[StreamName, ...]
+    """the source, then the operators on the way"""
+    hard: bool
+    age: ChainBound
+    reaction: ChainBound
+
+    @property
+    def asked(self) -> bool:
+        """Whether the query asks something of it."""
+        return self.age.limit is not None or self.reaction.limit is not None
+
+    @property
+    def kept(self) -> bool:
+        return self.age.kept and self.reaction.kept
+
+
+class Asked(StrEnum):
+    """What a query can ask of an output, by its key in the query."""
+
+    DEADLINE = "deadline"
+    AGE = "age"
+    REACTION = "reaction"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """One thing asked of an output, and what can be promised of it; of the chains that end there
+    the worst counts."""
+
+    output: StreamName
+    asked: Asked
+    limit: int
+    hard: bool
+    bound: int | None
+    steps: tuple[LatencyStep, ...] = ()
+    reason: str = ""
+
+    @property
+    def key(self) -> tuple[StreamName, Asked]:
+        return self.output, self.asked
+
+    @property
+    def kept(self) -> bool:
+        return self.bound is not None and self.bound <= self.limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedBound:
+    """What a change does to one requirement that was not kept."""
+
+    output: StreamName
+    asked: Asked
+    before: int | None
+    after: int | None
+    limit: int
+    """the one that holds after the change"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedLine:
+    """A line of a file: ``- …`` goes, ``+ …`` comes; its number is that in the file before."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanFix:
+    """A change with which all that is asked can be promised; it has been tried by compiling it."""
+
+    what: str
+    bounds: tuple[FixedBound, ...]
+    lines: tuple[ChangedLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Loads of nodes and buses, and a promise for each output."""
+    """Loads of nodes and buses, a promise for each output, and the chains to the outputs that ask
+    for a data age or a reaction time or that a clock stands before; where something is not kept,
+    what would help, as far as that was asked."""
 
     loads: tuple[Load, ...]
     promises: tuple[Promise, ...]
+    chains: tuple[Chain, ...] = ()
+    fixes: tuple[PlanFix, ...] = field(default=(), metadata={LEFT_OUT: True})
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All that is asked of the outputs, deadlines first."""
+        found = {
+            (promise.output, Asked.DEADLINE): Requirement(
+                output=promise.output,
+                asked=Asked.DEADLINE,
+                limit=promise.deadline,
+                hard=promise.hard,
+                bound=promise.bound,
+                steps=promise.steps,
+                reason=promise.reason,
+            )
+            for promise in self.promises
+        }
+        for chain in self.chains:
+            for asked, one in ((Asked.AGE, chain.age), (Asked.REACTION, chain.reaction)):
+                if one.limit is None:
+                    continue
+                known = found.get((chain.output, asked))
+                if known is None or (
+                    known.bound is not None and (one.bound is None or one.bound > known.bound)
+                ):
+                    found[chain.output, asked] = Requirement(
+                        output=chain.output,
+                        asked=asked,
+                        limit=one.limit,
+                        hard=chain.hard,
+                        bound=one.bound,
+                        steps=one.steps,
+                        reason=one.reason,
+                    )
+        return tuple(found.values())
 
     @property
     def safe(self) -> bool:
-        """Whether every output's deadline can be promised."""
-        return all(promise.kept for promise in self.promises)
+        """Whether every output's deadline, data age and reaction time can be promised."""
+        deadlines = all(promise.kept for promise in self.promises)
+        return deadlines and all(chain.kept for chain in self.chains)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -100,6 +100,17 @@ class Cost:
     between_items: bool = False
     best: int | None = None
     mean: int | None = None
+    kinds: tuple[tuple[str, int], ...] = ()
+    """the base part by the kind of the processor; under ``""`` that of all others. ``base`` is the
+    one that counts where the operator is, and the largest as long as that is open"""
+
+    def on(self, kind: str | None) -> Cost | None:
+        """The cost on a processor of that kind; None where it cannot run there."""
+        if not self.kinds:
+            return self
+        given = dict(self.kinds)
+        base = given.get(kind or "", given.get(""))
+        return None if base is None else replace(self, base=base)
 
     @property
     def varies(self) -> bool:

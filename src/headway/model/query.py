@@ -96,6 +96,12 @@ class Output:
     deadline: int | None
     criticality: Criticality = Criticality.HARD
     weight: float = 1.0
+    age: int | None = None
+    """the greatest data age allowed, of any source's value in it"""
+    reaction: int | None = None
+    """the longest allowed from a change at any source to the first output that shows it"""
+    through: tuple[StreamName, ...] = ()
+    """``age`` and ``reaction`` are asked only of ways through these, one right after the other"""
 
 
 @dataclass(frozen=True, kw_only=True)

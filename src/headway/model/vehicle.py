@@ -26,6 +26,8 @@ class Node:
     capacity: float = 1.0
     decision_cost: int = 0
     preemption_cost: int = 0
+    core_kind: Name | None = None
+    """of its processor, where operators have costs by kinds"""
 
     @property
     def speed(self) -> Fraction:
@@ -72,9 +74,19 @@ class Link:
     capacity: float = 1.0
 
 
+class BusCharge(StrEnum):
+    """What EDF* subtracts for the way over a bus or link (AEDSMS equation 2)."""
+
+    OWN = "own"
+    """the frames of the tuple itself"""
+    AHEAD = "ahead"
+    """and those of one tuple of each stream that goes ahead of it there (AEDSMS table 1)"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Vehicle:
-    """``sensors`` says at which node a source enters; ``pins`` keeps an operator on a node."""
+    """``sensors`` says at which node a source enters; ``pins`` keeps an operator on a node.
+    ``bus_charge`` sets deadlines, and promises nothing: bounds hold under either."""
 
     name: Name
     nodes: tuple[Node, ...]
@@ -83,6 +95,7 @@ class Vehicle:
     links: tuple[Link, ...] = ()
     sensors: tuple[tuple[StreamName, Name], ...] = ()
     pins: tuple[tuple[StreamName, Name], ...] = ()
+    bus_charge: BusCharge = BusCharge.OWN
 
 
 # ------------------------------------------------------------

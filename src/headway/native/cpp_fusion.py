@@ -9,10 +9,12 @@ takes the Spec: ``template <class Spec> class MyFusion : public headway::SensorF
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from headway.engine.operators.user_defined import CustomOperator
 from headway.errors import UnsupportedError
+from headway.fusion.association import gate_limits
 from headway.fusion.output import EstimateOutput
 from headway.fusion.own_vehicle import OwnVehicleFusion
 from headway.fusion.surroundings import SurroundingsFusion
@@ -38,7 +40,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 def write_fusion(operator: Fusion, context: WriteContext) -> OperatorCode:
     spec = context.names.take_type(f"{context.type_name}Spec")
-    lines = list(_common(operator, context))
+    lines = [*_common(operator, context), *_options(operator)]
     if operator.native is not None:
         found = native_class(operator.native, operator.name)
         if operator.optional is not None:
@@ -124,6 +126,17 @@ def _common(operator: Fusion, context: WriteContext) -> Iterator[str]:
         [f"return headway::load_row_as<{row.name}>(reader, row);" for _, row in rows]
     )
     yield "  }"
+
+
+def _options(operator: Fusion) -> Iterator[str]:
+    """What the runtime takes for absent where the Spec does not have it."""
+    if operator.gate is not None:
+        limits = gate_limits(operator.gate.accept)
+        listed_limits = ", ".join(repr(limit) for limit in limits)
+        yield f"  static constexpr double gate_limits[{len(limits)}] = {{{listed_limits}}};"
+        yield f"  static constexpr std::int64_t gate_confirm = {number(operator.gate.confirm)};"
+    if operator.correlated:
+        yield "  static constexpr bool correlated = true;"
 
 
 def _by_port(statements: Sequence[str]) -> list[str]:
@@ -392,6 +405,13 @@ def _own_vehicle(
 
     lines = _written(opened.output, context.output, put_id)
     lines = [line.replace("known(own)", "known(true)") for line in lines]
+    shared = settings["shared_variance"]
+    if shared:
+        lines = [
+            "    headway::FilterState wider = state;",
+            *(f"    wider.{name} = wider.{name} + {shared!r};" for name in ("var_x", "var_y")),
+            *(re.sub(r"\bstate\b", "wider", line) for line in lines),
+        ]
     yield from _write_function(
         "const headway::FilterState& state, const ObjectKey& object, Out& out",
         ("state", "object", "out"),

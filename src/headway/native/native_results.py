@@ -46,6 +46,7 @@ class DropReason(IntEnum):
     FUSION_UNSTARTED = 12
     USER = 13
     MALFORMED = 14
+    FUSION_OUTSIDE = 15
 
 
 _TEXTS = {
@@ -61,6 +62,7 @@ _TEXTS = {
     DropReason.FUSION_LATE: "late",
     DropReason.FUSION_UNUSABLE: "unusable",
     DropReason.FUSION_UNSTARTED: "unstarted",
+    DropReason.FUSION_OUTSIDE: "outside",
     DropReason.USER: "refused by its class ({detail})",
 }
 

@@ -16,7 +16,7 @@ from headway.simulation.simulated_process import Incarnation
 
 CLASS = "headway-simulation"
 WIDTH, MARGIN, ROW, BAR, TOP, BOTTOM = 1040.0, 16.0, 34.0, 18.0, 30.0, 30.0
-TICKS = 10
+MOST_TICKS = 12
 MOST_EVENTS = 400
 """in the table"""
 _LIGHT = {
@@ -129,7 +129,7 @@ class _Timeline:
         self._rows = [*result.run.events, *result.run.lines]
         widest = max(width_of(name, 12, bold=True) for name in self._rows)
         self._left = MARGIN + min(max(widest + 14, 60.0), 220.0)
-        self._scale = (WIDTH - self._left - MARGIN) / max(1, result.run.took)
+        self._scale = (WIDTH - self._left - 2 * MARGIN) / max(1, result.run.took)
 
     def svg(self) -> str:
         height = TOP + ROW * len(self._rows) + BOTTOM
@@ -158,12 +158,14 @@ class _Timeline:
         return TOP + place * ROW
 
     def _grid(self, height: float) -> Iterator[str]:
-        for tick in range(TICKS + 1):
-            time = self._run.took * tick // TICKS
+        start, took = self._run.start, self._run.took
+        steps = (one * 10**power for power in range(6, 13) for one in (1, 2, 5))
+        step = next(one for one in steps if took <= MOST_TICKS * one)
+        for time in range(start % step, took + 1, step):
             x = self._x(time)
             yield element("line", x1=x, x2=x, y1=TOP - 6, y2=height - BOTTOM, class_="grid")
-            text = f"{(time - self._run.start) / MILLISECOND:,.0f} ms"
-            yield label(text, x - 20, height - 10, 70, size=11, class_="muted")
+            text = f"{(time - start) / MILLISECOND:,.0f} ms"
+            yield label(text, x, height - 10, 80, size=11, class_="muted", anchor="middle")
 
     def _world(self, engine_time: int) -> int:
         return engine_time - self._run.epoch + self._run.start

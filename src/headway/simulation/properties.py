@@ -6,8 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from headway.model.quantities import MICROSECOND, milliseconds
+from headway.simulation.degrading import degrading
 from headway.simulation.expected import ExpectedOutput, text_of, time_of
 from headway.simulation.fault_plan import FaultKind
 from headway.simulation.reasons import (
@@ -19,21 +21,7 @@ from headway.simulation.reasons import (
     loss_reasons,
 )
 from headway.simulation.simulated_car import CarRun, CarSetting
-
-SHOWN = 3
-"""tuples in a message"""
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A property that a run does not have: which, of what, and what was seen instead."""
-
-    rule: str
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.rule} ({self.where}): {self.what}"
+from headway.simulation.violations import Violation, some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +42,7 @@ def judge(setting: CarSetting, expected: Mapping[str, ExpectedOutput], run: CarR
         found += _links(setting, run)
         found += _reports(run)
         found += _promises(expected, run)
+        found += degrading(setting, expected, run)
     return Judgement(
         violations=tuple(found),
         missing=dict(sorted(missing.items())),
@@ -101,7 +90,7 @@ def _outputs(
             else:
                 missing[why] += 1
         if unexplained:
-            what = f"{len(unexplained)} without a reason: {_some(unexplained)}"
+            what = f"{len(unexplained)} without a reason: {some(unexplained)}"
             yield Violation("every missing tuple has a reason", name, what)
         yield from _extra(name, meant, found, covered)
 
@@ -118,7 +107,7 @@ def _extra(
         doubled += [key for key, count in keys.items() if count > 1 and key not in doubled]
     doubled = [text for text in doubled if not covered.by_a_death(time_of(text))]
     if doubled:
-        what = f"{len(doubled)} more than once: {_some(doubled)}"
+        what = f"{len(doubled)} more than once: {some(doubled)}"
         yield Violation("no tuple twice", name, what)
     new = [
         text
@@ -127,7 +116,7 @@ def _extra(
         and not (meant.values_change and covered.reason(time_of(text)) is not None)
     ]
     if new:
-        what = f"{len(new)} that no undisturbed run gives: {_some(new)}"
+        what = f"{len(new)} that no undisturbed run gives: {some(new)}"
         yield Violation("no tuple that should not be", name, what)
 
 
@@ -135,10 +124,6 @@ def _key(text: str, meant: ExpectedOutput) -> str:
     row = json.loads(text)
     assert meant.key_places is not None
     return text_of([row[place] for place in meant.key_places])
-
-
-def _some(texts: list[str]) -> str:
-    return ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
 
 
 # -------------------------------------------------------------------- between nodes
@@ -170,23 +155,24 @@ def _reports(run: CarRun) -> Iterator[Violation]:
         report = one.report
         if report is None:
             continue
-        dropped = Counter(drop.kind.value for drop in one.drops)
-        if report["dropped"] != dict(dropped):
-            what = f"report {report['dropped']}, seen {dict(dropped)}"
-            yield Violation(rule, f"{one.node}: dropped", what)
-        for key, seen in (("sent", len(one.sent)), ("received", len(one.received))):
-            if report[key] != seen:
-                yield Violation(rule, f"{one.node}: {key}", f"report {report[key]}, seen {seen}")
-        alone = sum(other.node == one.node for other in run.processes) == 1
-        if alone:
-            yield from _alone(run, one.node, report)
+        if not one.taken_up:  # the others tell of all processes of their node, which saw parts
+            dropped = Counter(drop.kind.value for drop in one.drops)
+            if report["dropped"] != dict(dropped):
+                what = f"report {report['dropped']}, seen {dict(dropped)}"
+                yield Violation(rule, f"{one.node}: dropped", what)
+            for key, seen in (("sent", len(one.sent)), ("received", len(one.received))):
+                if report[key] != seen:
+                    what = f"report {report[key]}, seen {seen}"
+                    yield Violation(rule, f"{one.node}: {key}", what)
+        lives = [other for other in run.processes if other.node == one.node]
+        if all(other.taken_up for other in lives[1:]):
+            yield from _whole(run, one.node, report)
 
 
-def _alone(run: CarRun, node: str, report: Mapping[str, object]) -> Iterator[Violation]:
-    """Of a node that was never started again."""
+def _whole(run: CarRun, node: str, report: Mapping[str, Any]) -> Iterator[Violation]:
+    """Of a node that never forgot what it had been."""
     rule = "counts add up"
     outputs = report["outputs"]
-    assert isinstance(outputs, dict)
     for name, counts in outputs.items():
         written = len(run.lines[name])
         if counts["tuples"] != written:
@@ -196,8 +182,9 @@ def _alone(run: CarRun, node: str, report: Mapping[str, object]) -> Iterator[Vio
         if counts["missed"] != missed:
             what = f"report {counts['missed']}, in the file {missed}"
             yield Violation(rule, f"{node}: missed of {name}", what)
-    if report["arrived"] != run.recorded[node]:
-        what = f"report {report['arrived']}, recorded {run.recorded[node]}"
+    if report["arrived"] + report["missed_while_down"] != run.recorded[node]:
+        missed = f"{report['missed_while_down']} missed while down"
+        what = f"report {report['arrived']} and {missed}, recorded {run.recorded[node]}"
         yield Violation(rule, f"{node}: arrived", what)
 
 

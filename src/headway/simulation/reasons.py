@@ -28,6 +28,8 @@ class LossReason:
     why: str
     first: int
     last: int
+    forgot: bool = False
+    """a node began with nothing after it: what its peers did not know of comes again"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,7 @@ def crossed_links(plan: Plan, run: CarRun) -> list[CrossedLink]:
 
 def loss_reasons(plan: Plan, run: CarRun) -> list[LossReason]:
     """All that there are in a run."""
-    return [*_drops(run), *_deaths(run), *_on_the_way(plan, run)]
+    return [*_drops(run), *_deaths(plan, run), *_on_the_way(plan, run)]
 
 
 def _drops(run: CarRun) -> Iterator[LossReason]:
@@ -84,22 +86,35 @@ def _drops(run: CarRun) -> Iterator[LossReason]:
             yield LossReason(drop.where, f"{drop.kind.value}: {drop.reason}", at, at)
 
 
-def _deaths(run: CarRun) -> Iterator[LossReason]:
-    error = clock_error(run)
+def _deaths(plan: Plan, run: CarRun) -> Iterator[LossReason]:
+    error, sources = clock_error(run), {source.name for source in plan.query.sources}
     for place, one in enumerate(run.processes):
         if one.code in (0, 3) or one.ended is None:
             continue
         after = next((p for p in run.processes[place + 1 :] if p.node == one.node), None)
         back = ALWAYS if after is None or after.began is None else after.began + SLACK + error
         first = -ALWAYS if one.frontier is None else one.frontier - SLACK - error
-        yield LossReason(one.node, f"{one.node} was not running", first, back)
+        why = f"{one.node} was not running"
+        if after is None or not after.taken_up:
+            yield LossReason(one.node, why, first, back, forgot=True)
+        else:  # what was inside it has been kept, and what peers sent
+            for source, node in plan.placement:
+                if node == one.node and source in sources:
+                    yield LossReason(source, why, first, back)
+            for crossing in plan.crossings:
+                if crossing.receiver == one.node and killed(run, crossing.sender):
+                    why = (
+                        f"{one.node} had not taken it in, {crossing.sender} could not send it again"
+                    )
+                    yield LossReason(f"{crossing.stream}>{one.node}", why, first, back)
 
 
 def _on_the_way(plan: Plan, run: CarRun) -> Iterator[LossReason]:
     for link in crossed_links(plan, run):
         why = f"{link.stream} did not get from {link.sender} to {link.receiver}"
         for time in sorted(link.lost):
-            yield LossReason(f"{link.stream}>{link.receiver}", why, *[time * MICROSECOND] * 2)
+            at = time * MICROSECOND
+            yield LossReason(f"{link.stream}>{link.receiver}", why, at, at)
 
 
 def clock_error(run: CarRun) -> int:
@@ -117,9 +132,8 @@ class Covered:
         for crossing in plan.crossings:
             if crossing.stream in output.elements and crossing.receiver in output.nodes:
                 behind.add(f"{crossing.stream}>{crossing.receiver}")
-        nodes = output.nodes
         self._spans = [
-            (one.first - output.reach, one.last + output.reach, one.why, one.where in nodes)
+            (one.first - output.reach, one.last + output.reach, one.why, one.forgot)
             for one in reasons
             if one.where in behind
         ]
@@ -130,8 +144,8 @@ class Covered:
         return next((why for first, last, why, _ in self._spans if first <= at <= last), None)
 
     def by_a_death(self, time: int) -> bool:
-        """Whether a node on the way did not run then: what it gave out just before it was killed,
-        before its peers knew that it had it, it gives out again."""
+        """Whether a node on the way did not run then, and began with nothing: what it gave out just
+        before it was killed, before its peers knew that it had it, it gives out again."""
         at = time * MICROSECOND
         return any(death and first <= at <= last for first, last, _, death in self._spans)
 

@@ -45,6 +45,8 @@ class CarSetting:
     most_waiting: int | None = None
     when_full: WhenFull = WhenFull.SHED
     most_kept: int = 4096
+    checkpoint: int = SECOND
+    """between two checkpoints of a node; 0: none is made"""
 
     @property
     def parts(self) -> list[NodeSlice]:
@@ -106,8 +108,8 @@ class SimulatedCar:
         self._epoch = setting.arrivals[0].time if setting.arrivals else 0
         self._now: dict[str, Incarnation] = {}
         self._processes: list[Incarnation] = []
-        self._returning: set[str] = set()
-        """nodes that will be started again"""
+        self._going_on: set[str] = set()
+        """nodes that run, or will be started again"""
         self._struck: list[tuple[int, Fault]] = []
 
     def run(self) -> CarRun:
@@ -128,7 +130,7 @@ class SimulatedCar:
         return self._result(stuck, took)
 
     def _all_over(self) -> bool:
-        return not self._returning and all(one.code is not None for one in self._now.values())
+        return not self._going_on
 
     def _still_running(self) -> list[str]:
         return [node for node, one in self._now.items() if one.code is None]
@@ -140,6 +142,7 @@ class SimulatedCar:
         seen = Incarnation(node, len(self._processes), machine)
         self._processes.append(seen)
         self._now[node] = seen
+        self._going_on.add(node)
         settings = NodeSettings(
             addresses=self._addresses,
             key=self._key,
@@ -149,6 +152,7 @@ class SimulatedCar:
             most_waiting=self._setting.most_waiting,
             when_full=self._setting.when_full,
             most_kept=self._setting.most_kept,
+            checkpoint=self._setting.checkpoint,
             resume=resume,
         )
         begin = partial(self._begin, seen)
@@ -168,6 +172,7 @@ class SimulatedCar:
 
     def _ended(self, seen: Incarnation) -> None:
         seen.ended = self._engine_time()
+        self._going_on.discard(seen.node)
         if seen.process is not None and seen.code not in (0, 3):
             seen.frontier = seen.process.frontier(seen.ended)
 
@@ -186,8 +191,9 @@ class SimulatedCar:
         if power:
             self._network.darken(node)
         seen.machine.end(power=power)
-        if fault.until is not None:
-            self._returning.add(node)
+        if fault.until is None:
+            self._going_on.discard(node)
+        else:
             turns.at(max(turns.now, LEAD + fault.until), partial(self._return, node))
 
     def _look_inside(self, seen: Incarnation) -> int | None:
@@ -196,7 +202,6 @@ class SimulatedCar:
         return seen.process.frontier(seen.ended)
 
     def _return(self, node: str) -> None:
-        self._returning.discard(node)
         self._network.lighten(node)
         self._hosts[node].slowness = 1.0
         self._start(node, resume=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import threading
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -239,6 +240,29 @@ class SimulatedMachine:
 
     def open_text(self, path: Path, *, append: bool) -> TextFile:
         return SimulatedFile(self, path, append)
+
+    def replace_text(self, path: Path, text: str) -> None:
+        self.check()
+        if self.host.full:
+            raise full_disk(path)
+        self.host.files[path] = [text]
+        self.turns.note(self.host.name, f"{path.name} replaced {zlib.crc32(text.encode()):08x}")
+        self.check()
+
+    def read_text(self, path: Path, start: int = 0) -> str | None:
+        self.check()
+        if path not in self.host.files:
+            return None
+        return self.host.text(path).encode()[start:].decode(errors="replace")
+
+    def cut_text(self, path: Path, length: int) -> None:
+        self.check()
+        kept = self.host.text(path).encode()[:length].decode(errors="replace")
+        self.host.files[path][:] = [kept]
+
+    def remove(self, path: Path) -> None:
+        self.check()
+        self.host.files.pop(path, None)
 
     def write_text(self, path: Path, text: str) -> None:
         file = SimulatedFile(self, path, append=False)

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.engine.jobs import Arrival
+from headway.engine.nodes.links import Place
 from headway.engine.nodes.node_command import HARD_MISSED
-from headway.engine.nodes.node_process import NodeProcess, NodeSettings, OtherNodes
+from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_slice import NodeSlice
 from headway.engine.nodes.wire_format import Sent
 from headway.engine.operators.operator_base import Dropped
-from headway.engine.wall_time import WallTime
 from headway.errors import HeadwayError, NodeFailed
-from headway.model.quantities import MICROSECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND
 from headway.simulation.simulated_machine import SimulatedMachine
 
+IN_HAND = 5 * MILLISECOND
+"""what came within that time may be neither waiting nor done"""
 KILLED = -9
 UNFORESEEN = -1
 """an error that the command line would not have made a message of"""
@@ -44,6 +46,11 @@ class Incarnation:
     arrived: int = 0
     process: ObservedProcess | None = None
 
+    @property
+    def taken_up(self) -> bool:
+        """Whether it goes on where the one before it was killed."""
+        return self.process is not None and self.process.taken_up
+
 
 class ObservedProcess(NodeProcess):
     """A node whose recording is at hand, and whose tuples are noted as they come and go."""
@@ -57,27 +64,24 @@ class ObservedProcess(NodeProcess):
         seen: Incarnation,
     ) -> None:
         self._at_hand, self._seen = arrivals, seen
+        self._just_come: list[tuple[int, int]] = []
+        """when (time of the world), and its timestamp"""
         super().__init__(part, settings, machine)
 
     def _recording(self) -> Iterator[Arrival]:
         return iter(self._at_hand)
 
-    def _see_others(self, run: WallTime) -> OtherNodes:
-        others = super()._see_others(run)
-        assert self._peers is not None
-        send, note = self._peers.send, self._seen.sent
+    def _give(self, stream: str, what: Sent | int | None) -> None:
+        if isinstance(what, Sent):
+            self._seen.sent.append((stream, what.row[0]))
+        super()._give(stream, what)
 
-        def noted(stream: str, what: Sent | int | None) -> None:
-            if isinstance(what, Sent):
-                note.append((stream, what.row[0]))
-            send(stream, what)
-
-        others._send_out = noted
-        return others
-
-    def rows(self, stream: str, rows: list[Sent]) -> None:
+    def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
         self._seen.received += [(stream, sent.row[0]) for sent in rows]
-        super().rows(stream, rows)
+        now = self._seen.machine.turns.now
+        self._just_come = [one for one in self._just_come if one[0] > now - IN_HAND]
+        self._just_come += [(now, sent.row[0]) for sent in rows]
+        super().rows(stream, rows, place)
 
     def _drop(self, dropped: Dropped, now: int) -> None:
         self._seen.drops.append(dropped)
@@ -91,8 +95,14 @@ class ObservedProcess(NodeProcess):
         self._seen.arrived = run.kernel.arrived
         times = [job.row[0] * MICROSECOND for job in run._ready]
         for _, arguments in run._inbox:
-            if len(arguments) == 2 and isinstance(arguments[1], list):
+            if len(arguments) == 3 and isinstance(arguments[1], list):
                 times += [sent.row[0] * MICROSECOND for sent in arguments[1]]
+        # What was in the hands of a thread is in no list.
+        now_there = self._seen.machine.turns.now
+        times += [at * MICROSECOND for came, at in self._just_come if came > now_there - IN_HAND]
+        for units in run.kernel.program.windows.units.values():
+            flights = [one for unit in units for one in unit.flights or ()]
+            times += [at * MICROSECOND for at, _, flight in flights if not flight.landed]
         outside, ingests = run._outside.marks, run.kernel.ingests
         marks = [outside.get(name, ingest.watermark) for name, ingest in ingests.items()]
         known = [mark * MICROSECOND for mark in marks if mark is not None]

@@ -180,19 +180,24 @@ def _from_file(path: Path) -> Iterator[CanFrame]:
     try:
         with can.LogReader(path) as reader:
             for number, message in enumerate(reader, start=1):
-                yield CanFrame(
-                    number,
-                    round(message.timestamp * 1e6),
-                    _bus(message.channel),
-                    message.arbitration_id,
-                    bytes(message.data or b""),
-                    message.is_extended_id,
-                    _remark(message),
-                )
+                yield frame_of(number, message)
     # The readers of python-can let out whatever a damaged file makes them trip over.
     except Exception as error:  # noqa: BLE001
         what = f"cannot be read as a CAN log ({type(error).__name__})"
         raise unreadable(path, error, what) from None
+
+
+def frame_of(number: int, message: Any) -> CanFrame:
+    """What python-can calls a message."""
+    return CanFrame(
+        number,
+        round(message.timestamp * 1e6),
+        _bus(message.channel),
+        message.arbitration_id,
+        bytes(message.data or b""),
+        message.is_extended_id,
+        _remark(message),
+    )
 
 
 def _bus(channel: Any) -> int:
@@ -225,7 +230,7 @@ class CanDecoder:
         self.mapping = mapping
         self.counts = FrameCounts()
         self._where = Place(str(mapping.dbc))
-        database = _load(mapping.dbc)
+        database = load_database(mapping.dbc)
         self._known = {(m.frame_id, m.is_extended_frame): m for m in database.messages}
         chosen = [m for m in database.messages if any(_is(m, w) for w in mapping.messages)]
         if not chosen:
@@ -309,7 +314,8 @@ class CanDecoder:
                 yield frame.number, row
 
 
-def _load(path: Path) -> Any:
+def load_database(path: Path) -> Any:
+    """The messages and signals of a DBC; FileError if it is none."""
     cantools = needed("cantools", "cantools")
     try:
         return cantools.database.load_file(path, strict=False)

@@ -10,6 +10,7 @@ from headway.errors import InputError
 from headway.extensions import ExtensionObjects
 from headway_studies.aedsms import (
     aedsms_tasks,
+    cities,
     crashes,
     fusion_latency,
     output1_latency,
@@ -35,7 +36,7 @@ from headway_studies.hvlb_cc import (
     schedule_lengths,
 )
 from headway_studies.rop_edf import admission, er_edf_example, hard_tasks, overload_methods
-from headway_studies.s_edf import sedf_basic, sedf_example
+from headway_studies.s_edf import basic_costs, sedf_basic, sedf_example
 from headway_studies.study import Study
 
 OURS: dict[str, Study] = {
@@ -44,6 +45,7 @@ OURS: dict[str, Study] = {
         # S-EDF
         sedf_example.STUDY,
         sedf_basic.STUDY,
+        basic_costs.STUDY,
         # AEDSMS
         aedsms_tasks.STUDY,
         fusion_latency.STUDY,
@@ -52,6 +54,7 @@ OURS: dict[str, Study] = {
         crashes.STUDY,
         tracking.STUDY,
         position_error.STUDY,
+        cities.STUDY,
         # ROP-EDF
         er_edf_example.STUDY,
         admission.STUDY,

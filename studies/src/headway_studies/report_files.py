@@ -10,6 +10,7 @@ from typing import Any
 
 from headway.report.chart_pages import chart_png
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table
+from headway_studies.provenance import Origin
 from headway_studies.run_studies import Reproduced
 from headway_studies.study import Claim, Paper, Study, Verdict
 from headway_studies.study_charts import Chart, Grid
@@ -36,13 +37,21 @@ def verdicts(found: Sequence[Reproduced]) -> Table:
     rows: list[list[str]] = []
     for one in found:
         if one.findings is None:
-            rows.append([one.study.name, figures(one.study), NONE, NONE, without_findings(one)])
+            absent = [figures(one.study), NONE, NONE, without_findings(one), NONE]
+            rows.append([one.study.name, *absent])
             continue
         rows += [
-            [one.study.name, claim.figure, claim.published, claim.ours, claim.verdict.value]
+            [
+                one.study.name,
+                claim.figure,
+                claim.published,
+                claim.ours,
+                claim.verdict.value,
+                claim.came.origin.value,
+            ]
             for claim in one.findings.claims
         ]
-    headers = ["study", "where", "published", "ours", "verdict"]
+    headers = ["study", "where", "published", "ours", "verdict", "came about"]
     return Table(title="Claims", headers=headers, rows=rows)
 
 
@@ -59,13 +68,40 @@ def overview(found: Sequence[Reproduced]) -> Table:
     return Table(title="Studies", headers=headers, rows=rows, numeric=tuple(range(2, 6)))
 
 
+def by_origin(found: Sequence[Reproduced]) -> Table:
+    """One row for each way in which what is said beside a paper came about. What no paper says
+    anything about is not among them."""
+    counts = tally_by_origin(found)
+    against = [verdict for verdict in Verdict if verdict is not Verdict.BEYOND]
+    return Table(
+        title="How it came about (beside the papers)",
+        headers=["came about", *(verdict.value for verdict in against), "all"],
+        rows=[
+            [
+                origin.value,
+                *(str(counts[origin, verdict] or "") for verdict in against),
+                str(sum(counts[origin, verdict] for verdict in against)),
+            ]
+            for origin in Origin
+        ],
+        numeric=tuple(range(1, len(against) + 2)),
+    )
+
+
 def differences(found: Sequence[Reproduced]) -> Table:
     """The claims that differ, with the reason."""
     return Table(
         title="What differs, and why",
-        headers=["study", "where", "published", "ours", "why"],
+        headers=["study", "where", "published", "ours", "came about", "why"],
         rows=[
-            [one.study.name, claim.figure, claim.published, claim.ours, claim.why]
+            [
+                one.study.name,
+                claim.figure,
+                claim.published,
+                claim.ours,
+                claim.came.words,
+                claim.why,
+            ]
             for one in found
             if one.findings
             for claim in one.findings.claims
@@ -78,6 +114,8 @@ def summary(found: Sequence[Reproduced]) -> str:
     """The count of each verdict in one line."""
     broken = [one.study.name for one in found if one.failed or one.confused]
     told = counted(found)
+    origins = counted_by_origin(found)
+    told += f" ({origins})" if origins else ""
     told += "".join(f"; {one.study.name} not run here: {one.lacks}" for one in found if one.lacks)
     if broken:
         return f"{BROKEN} {', '.join(broken)} failed; the others: {told or NONE}"
@@ -104,6 +142,30 @@ def tally(found: Sequence[Reproduced]) -> dict[Verdict, int]:
         claim.verdict for one in found if one.findings for claim in one.findings.claims
     )
     return {verdict: counts[verdict] for verdict in Verdict if counts[verdict]}
+
+
+def tally_by_origin(found: Sequence[Reproduced]) -> Counter[tuple[Origin, Verdict]]:
+    """How many claims came about so and got that verdict."""
+    return Counter(
+        (claim.came.origin, claim.verdict)
+        for one in found
+        if one.findings
+        for claim in one.findings.claims
+    )
+
+
+def counted_by_origin(found: Sequence[Reproduced]) -> str:
+    """``of 5 beside the papers 3 printed, 2 assumed``; empty where there are none."""
+    counts = {
+        origin: sum(
+            count
+            for (mine, verdict), count in tally_by_origin(found).items()
+            if mine is origin and verdict is not Verdict.BEYOND
+        )
+        for origin in Origin
+    }
+    told = ", ".join(f"{count} {origin.value}" for origin, count in counts.items() if count)
+    return f"of {sum(counts.values())} beside the papers {told}" if told else ""
 
 
 def described(study: Study) -> dict[str, Any]:
@@ -153,13 +215,15 @@ def named_charts(one: Reproduced) -> dict[str, Chart]:
     return {f"{one.study.name}-{place}.png": chart for place, chart in enumerate(charts, start=1)}
 
 
-HEAD = "| where | published | ours | verdict |\n|---|---|---|---|\n"
+HEAD = "| where | published | ours | verdict | came about |\n|---|---|---|---|---|\n"
 
 
 def study_markdown(found: Sequence[Reproduced], command: str, pictures: str | None = None) -> str:
     """A table for each study under its paper, and its pictures if they are in a folder; no times,
     so that equal runs give equal bytes."""
-    parts = [f"# Ours beside the papers'\n\nMade by `{command}`: {counted(found)}.\n"]
+    origins = counted_by_origin(found)
+    told = counted(found) + (f"; {origins}" if origins else "")
+    parts = [f"# Ours beside the papers'\n\nMade by `{command}`: {told}.\n"]
     for paper in Paper:
         mine = [one for one in found if one.study.paper is paper]
         if mine:
@@ -190,7 +254,8 @@ def _pictures(one: Reproduced, folder: str | None) -> str:
 
 def _row(claim: Claim) -> str:
     why = f". Why: {claim.why}" if claim.why else ""
-    cells = (claim.figure, claim.published, claim.ours, f"**{claim.verdict.value}**{why}")
+    verdict, came = f"**{claim.verdict.value}**{why}", claim.came.words
+    cells = (claim.figure, claim.published, claim.ours, verdict, came)
     return "| " + " | ".join(_cell(cell) for cell in cells) + " |\n"
 
 

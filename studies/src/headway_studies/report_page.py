@@ -6,20 +6,29 @@ from collections.abc import Sequence
 
 from headway.report.chart_pages import CHART_CSS, HINT, chart_figure, chart_script
 from headway.report.html import escaped, page
-from headway_studies.report_files import duration, figures, tally
+from headway_studies.provenance import Origin
+from headway_studies.report_files import duration, figures, tally, tally_by_origin
 from headway_studies.run_studies import Reproduced
 from headway_studies.study import Claim, Paper, Verdict
 from headway_studies.study_charts import Grid, Picture
 
 STUDY_CSS = """
 :root{--equal:#14632f;--equal-back:#e6f6ea;--same:#1d4f8f;--same-back:#e6effb;
---differs:#8a4b00;--differs-back:#fdf0dc;--beyond:#5a3f94;--beyond-back:#f0eafb}
+--differs:#8a4b00;--differs-back:#fdf0dc;--beyond:#5a3f94;--beyond-back:#f0eafb;
+--printed:#0f5c5c;--printed-back:#dff3f3;--assumed:#4d5563;--assumed-back:#eceef1;
+--changed:#8a2f6b;--changed-back:#fae6f3;--fitted:#9a2323;--fitted-back:#fbe5e5}
 @media screen and (prefers-color-scheme:dark){:root{--equal:#7fdca0;--equal-back:#10301c;
 --same:#9cc5ff;--same-back:#12263f;--differs:#ffc98a;--differs-back:#3a2408;
---beyond:#cdb8ff;--beyond-back:#261b42}}
+--beyond:#cdb8ff;--beyond-back:#261b42;
+--printed:#7fdada;--printed-back:#0c2f2f;--assumed:#c3cad6;--assumed-back:#262b33;
+--changed:#f2a6d8;--changed-back:#3b1730;--fitted:#ff9f9f;--fitted-back:#401515}}
 .equal{--tone:var(--equal);--back:var(--equal-back)}.same{--tone:var(--same);--back:var(--same-back)}
 .differs{--tone:var(--differs);--back:var(--differs-back)}
 .beyond{--tone:var(--beyond);--back:var(--beyond-back)}
+.printed{--tone:var(--printed);--back:var(--printed-back)}
+.assumed{--tone:var(--assumed);--back:var(--assumed-back)}
+.changed{--tone:var(--changed);--back:var(--changed-back)}
+.fitted{--tone:var(--fitted);--back:var(--fitted-back)}
 .lacking{--tone:var(--muted);--back:var(--card)}
 .differences li{margin:.45rem 0;max-width:80ch}
 .tally{display:flex;flex-wrap:wrap;gap:.6rem;padding:0;list-style:none}
@@ -39,6 +48,8 @@ padding:.6rem .9rem;background:var(--card);scroll-margin-top:.5rem}
 .badge{color:var(--tone);background:var(--back);border-radius:5px;padding:0 .5rem}
 .claim dl{display:grid;grid-template-columns:auto 1fr;gap:.15rem .8rem;margin:.4rem 0 0}
 .claim dt{color:var(--muted)}.claim dd{margin:0;overflow-wrap:anywhere}
+.came{margin:.4rem 0 0;font-size:.92rem}
+.origins td,.origins th{text-align:right}.origins th:first-child{text-align:left}
 .why{margin:.4rem 0 0;font-size:.92rem}
 @media screen and (max-width:40rem){.glance td:nth-child(2),.glance th:nth-child(2){display:none}}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
@@ -54,6 +65,12 @@ MARKS = {
     Verdict.BEYOND: ("+", "beyond"),
 }
 """the sign and the class of a verdict: never colour alone"""
+MEANT = {
+    Origin.PRINTED: "all inputs and the algorithm are in the paper",
+    Origin.ASSUMED: "an input that the paper leaves open was chosen beforehand",
+    Origin.CHANGED: "our algorithm is not the printed one",
+    Origin.FITTED: "something was chosen because the claim then holds",
+}
 TITLES = {
     Paper.S_EDF: "S-EDF: scheduling with deadlines at run time",
     Paper.AEDSMS: "AEDSMS: the whole system, on the road",
@@ -72,6 +89,7 @@ def study_page(found: Sequence[Reproduced], command: str, *, quick: bool) -> str
         + (": small grids, so spreads are wide." if quick else ".")
         + "</p>",
         _tally(found),
+        _origins(found),
         _glance(found),
         _differences(found),
         HINT,
@@ -93,6 +111,28 @@ def _tally(found: Sequence[Reproduced]) -> str:
     return f'<ul class="tally">{counts}{broken}{absent}</ul>'
 
 
+def _origins(found: Sequence[Reproduced]) -> str:
+    """How what is said beside the papers came about, and how it then stands."""
+    counts = tally_by_origin(found)
+    verdicts = list(Verdict)
+    heads = "".join(f'<th scope="col">{escaped(verdict.value)}</th>' for verdict in verdicts)
+    lines = "".join(
+        f'<tr><th scope="row">{_came_badge(origin)} {escaped(meant)}</th>'
+        + "".join(f"<td>{counts[origin, verdict] or '–'}</td>" for verdict in verdicts)
+        + "</tr>"
+        for origin, meant in MEANT.items()
+    )
+    return (
+        '<div class="scroll origins"><table><caption>How it came about</caption><thead><tr>'
+        f'<th scope="col">ours are</th>{heads}</tr></thead><tbody>{lines}</tbody></table></div>'
+    )
+
+
+def _came_badge(origin: Origin) -> str:
+    """The class of an origin is its word, and the word stands there: never colour alone."""
+    return f'<span class="badge {origin.value}">{origin.value}</span>'
+
+
 def _glance(found: Sequence[Reproduced]) -> str:
     """Every claim as a small mark under its study, each a link."""
     lines = []
@@ -100,7 +140,8 @@ def _glance(found: Sequence[Reproduced]) -> str:
         marks = (
             "".join(
                 f'<a class="mark {MARKS[claim.verdict][1]}" href="#{one.study.name}-{place}" '
-                f'title="{escaped(claim.figure)}: {escaped(claim.published)}">'
+                f'title="{escaped(claim.figure)}, {claim.came.origin.value}: '
+                f'{escaped(claim.published)}">'
                 f"{MARKS[claim.verdict][0]}</a>"
                 for place, claim in enumerate(one.findings.claims)
             )
@@ -182,8 +223,15 @@ def _claim(study: str, place: int, claim: Claim) -> str:
         f'<article class="claim {kind}" id="{study}-{place}"><header>{escaped(claim.figure)} '
         f'<span class="badge"><span aria-hidden="true">{sign}</span> '
         f"{escaped(claim.verdict.value)}</span></header>"
-        f"<dl>{published}<dt>ours</dt><dd>{escaped(claim.ours)}</dd></dl>{why}</article>"
+        f"<dl>{published}<dt>ours</dt><dd>{escaped(claim.ours)}</dd></dl>{_came(claim)}{why}"
+        "</article>"
     )
+
+
+def _came(claim: Claim) -> str:
+    told = f" {escaped(claim.came.told)}" if claim.came.told else ""
+    tried = f" Tried: {escaped(claim.came.tried)}." if claim.came.tried else ""
+    return f'<p class="came">{_came_badge(claim.came.origin)}{told}{tried}</p>'
 
 
 def _picture(picture: Picture) -> str:

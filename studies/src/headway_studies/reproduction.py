@@ -215,6 +215,10 @@ def _explained(found: Sequence[Reproduced], out: Path) -> list[Any]:
     if len(found) <= FEW:
         tables = [report_files.verdicts(found)]
     else:
-        tables = [report_files.overview(found), report_files.differences(found)]
+        tables = [
+            report_files.overview(found),
+            report_files.by_origin(found),
+            report_files.differences(found),
+        ]
     parts += [table(one) for one in tables if one.rows]
     return [*parts, sentence(report_files.summary(found)), f"wrote {out / REPORT}"]

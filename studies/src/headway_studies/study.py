@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from headway_studies.provenance import Provenance
 from headway_studies.study_charts import Picture
 
 
@@ -39,6 +40,8 @@ class Claim:
     published: str
     ours: str
     verdict: Verdict
+    came: Provenance
+    """how ours came about: no default, each claim says it"""
     why: str = ""
 
     def __post_init__(self) -> None:
@@ -57,23 +60,43 @@ class Findings:
 NO_REASON = "the reason has not been found"
 
 
-def stated(figure: str, published: str, ours: str, *, holds: bool, why: str = NO_REASON) -> Claim:
+def stated(
+    figure: str,
+    published: str,
+    ours: str,
+    *,
+    came: Provenance,
+    holds: bool,
+    why: str = NO_REASON,
+) -> Claim:
     """A statement of order or scale that was checked; ``why`` is told only where it fails."""
     verdict = Verdict.SAME if holds else Verdict.DIFFERS
     told = "" if holds else why
-    return Claim(figure=figure, published=published, ours=ours, verdict=verdict, why=told)
+    return Claim(
+        figure=figure, published=published, ours=ours, verdict=verdict, came=came, why=told
+    )
 
 
-def numbers(figure: str, published: str, ours: str, *, equal: bool, why: str = NO_REASON) -> Claim:
+def numbers(
+    figure: str,
+    published: str,
+    ours: str,
+    *,
+    came: Provenance,
+    equal: bool,
+    why: str = NO_REASON,
+) -> Claim:
     """Published numbers that ours must equal; ``why`` is told only where they do not."""
     verdict = Verdict.EQUAL if equal else Verdict.DIFFERS
     told = "" if equal else why
-    return Claim(figure=figure, published=published, ours=ours, verdict=verdict, why=told)
+    return Claim(
+        figure=figure, published=published, ours=ours, verdict=verdict, came=came, why=told
+    )
 
 
-def beyond(figure: str, asked: str, ours: str) -> Claim:
+def beyond(figure: str, asked: str, ours: str, *, came: Provenance) -> Claim:
     """A question that no paper answers."""
-    return Claim(figure=figure, published=asked, ours=ours, verdict=Verdict.BEYOND)
+    return Claim(figure=figure, published=asked, ours=ours, verdict=Verdict.BEYOND, came=came)
 
 
 Scalar = bool | int | float | str | None

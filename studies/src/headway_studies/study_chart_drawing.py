@@ -11,7 +11,15 @@ import altair as alt
 from headway.report import chart_drawing as draw
 from headway.report.charts import HEIGHT, TEXT
 from headway.report.svg import plain, width_of
-from headway_studies.study_charts import BarChart, BoxPlot, MapPlace, Timeline, Track, TrackMap
+from headway_studies.study_charts import (
+    BarChart,
+    BoxPlot,
+    HeatMap,
+    MapPlace,
+    Timeline,
+    Track,
+    TrackMap,
+)
 
 PUBLISHED = "published"
 """the series of published values among bars"""
@@ -137,6 +145,64 @@ def draw_boxes(chart: BoxPlot) -> dict[str, Any]:
     layers = [whiskers, *ends, boxes, medians, *limit]
     whole = alt.LayerChart(layer=layers, data=draw.inline(values))
     return draw.whole_spec(whole, chart.title, (), height=LANE * max(2, len(names)))
+
+
+# ---------------------------------------------------------------- heat maps
+
+HOLDS, FAILS = "#4c9f70", "#d1713f"
+"""on light and dark pages"""
+
+
+def draw_heat_map(chart: HeatMap) -> dict[str, Any]:
+    """A cell is green with a tick where something holds and orange with a cross where it does not,
+    the stronger the further: never colour alone."""
+    columns = [plain(name) for name in chart.columns]
+    rows = ["\n".join(wrap(plain(name), 34)) or " " for name in chart.rows]
+    most = max((abs(value) for line in chart.values for value in line), default=0.0) or 1.0
+    values: draw.Values = [
+        {
+            "row": rows[place],
+            "name": plain(chart.rows[place]),
+            "column": columns[at],
+            "value": value,
+            "sign": "✓" if value > 0 else "✗",
+            "strength": 0.25 + 0.75 * (abs(value) / most) ** 0.5,
+        }
+        for place, line in enumerate(chart.values)
+        for at, value in enumerate(line)
+    ]
+    x = alt.X(
+        "column:N",
+        sort=columns,
+        title=plain(chart.x),
+        axis=alt.Axis(labelAngle=0, labelOverlap=True, ticks=False),
+        scale=alt.Scale(domain=columns, padding=0.04),
+    )
+    y = alt.Y(
+        "row:N",
+        sort=rows,
+        title=None,
+        axis=alt.Axis(labelExpr="split(datum.label, '\\n')", labelLimit=260, ticks=False),
+        scale=alt.Scale(domain=rows, padding=0.06),
+    )
+    tooltip = [
+        alt.Tooltip("name:N", title="statement"),
+        alt.Tooltip("column:N", title=plain(chart.x)),
+        draw.number_told("value", plain(chart.unit)),
+    ]
+    base = alt.Chart().encode(x=x, y=y, tooltip=tooltip)
+    tone = alt.Color(
+        "sign:N", scale=alt.Scale(domain=["✓", "✗"], range=[HOLDS, FAILS]), legend=None
+    )
+    strength = alt.Opacity("strength:Q", scale=None, legend=None)
+    cells = base.mark_rect(cornerRadius=2).encode(color=tone, opacity=strength)
+    signs = base.mark_text(fontSize=TEXT, color=draw.INK).encode(text="sign:N")
+    framed = alt.FieldOneOfPredicate(field="column", oneOf=[plain(name) for name in chart.marked])
+    frames = base.transform_filter(framed).mark_rect(
+        fillOpacity=0, stroke=draw.INK, strokeWidth=1.8
+    )
+    whole = alt.LayerChart(layer=[cells, signs, frames], data=draw.inline(values))
+    return draw.whole_spec(whole, chart.title, (), height=LANE * max(2, len(rows)))
 
 
 # ---------------------------------------------------------------- timelines

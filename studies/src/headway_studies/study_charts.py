@@ -124,6 +124,26 @@ class TrackMap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeatMap:
+    """How far something holds, over two things: ``values[row][column]``, above 0 it does. Columns
+    that are ``marked`` are framed."""
+
+    title: str
+    x: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+    unit: str
+    marked: tuple[str, ...] = ()
+    note: str = ""
+
+    def spec(self) -> dict[str, Any]:
+        from headway_studies.study_chart_drawing import draw_heat_map
+
+        return draw_heat_map(self)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Grid:
     """A table of text."""
 
@@ -132,7 +152,7 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
-Chart = LineChart | BarChart | BoxPlot | TrackMap | Timeline
+Chart = LineChart | BarChart | BoxPlot | TrackMap | Timeline | HeatMap
 """what is drawn"""
 Picture = Chart | Grid
 

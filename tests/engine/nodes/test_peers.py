@@ -156,3 +156,83 @@ def test_who_says_goodbye_is_not_lost() -> None:
     liveness.check(10 * SECOND, 0)
     assert told.lost_peers == []
     assert liveness.is_gone("a")
+
+
+def test_a_peer_that_is_lost_while_others_still_run() -> None:
+    """Each has its own silence: who is heard stays, whatever the order of names."""
+    timing = PeerTiming(heartbeat=50 * MILLISECOND, missed=3)
+    for silent, heard in (("a", "b"), ("b", "a")):
+        log, told = EventLog("me"), Collected()
+        liveness = Liveness(["a", "b"], timing, log, 0, told.lost, told.back)
+        liveness.heard("a", 0)
+        liveness.heard("b", 0)
+        liveness.heard(heard, 100 * MILLISECOND)
+        liveness.check(151 * MILLISECOND, 0)
+        assert told.lost_peers == [silent]
+        assert liveness.is_gone(silent)
+        assert not liveness.is_gone(heard)
+        assert liveness.lost_since(silent) == 151 * MILLISECOND
+        assert liveness.lost_since(heard) is None
+        liveness.check(200 * MILLISECOND, 0)
+        assert told.lost_peers == [silent], "it is lost once"
+        assert liveness.lost_since(silent) == 151 * MILLISECOND
+
+
+def test_who_is_refused_is_lost_at_once_if_it_was_there() -> None:
+    log, told = EventLog("me"), Collected()
+    liveness = Liveness(["a", "b"], PeerTiming(), log, 0, told.lost, told.back)
+    liveness.heard("a", 5)
+    liveness.refused("a", 7)
+    liveness.refused("a", 8)
+    liveness.refused("b", 9)  # not up yet
+    assert told.lost_peers == ["a"]
+    assert liveness.lost_since("a") == 7
+    assert not liveness.is_gone("b")
+
+
+def test_a_word_from_before_is_no_newer_than_one_since() -> None:
+    """Frames of one turn are taken in any order, and strangers have no say."""
+    timing = PeerTiming(heartbeat=50 * MILLISECOND, missed=3)
+    log, told = EventLog("me"), Collected()
+    liveness = Liveness(["a"], timing, log, 0, told.lost, told.back)
+    liveness.heard("a", 100 * MILLISECOND)
+    liveness.heard("a", 10 * MILLISECOND)
+    liveness.heard("nobody", 10 * MILLISECOND)
+    liveness.finished("nobody")
+    liveness.check(250 * MILLISECOND, 0)
+    assert told.lost_peers == []
+    assert told.returned == [], "it was never lost"
+
+
+def test_who_has_said_goodbye_may_come_back() -> None:
+    log, told = EventLog("me"), Collected()
+    liveness = Liveness(["a"], PeerTiming(), log, 0, told.lost, told.back)
+    liveness.heard("a", 0)
+    liveness.finished("a")
+    liveness.finished("a")
+    assert len(log.named("peer finished")) == 1
+    liveness.heard("a", 1)
+    assert not liveness.is_gone("a")
+    assert told.returned == []
+    assert [event["peer"] for event in log.named("peer back")] == ["a"]
+
+
+@pytest.mark.parametrize(("now", "lost"), [(20 * SECOND, []), (20 * SECOND + 1, ["a"])])
+def test_how_long_a_peer_is_awaited(now: int, lost: list[str]) -> None:
+    log, told = EventLog("me"), Collected()
+    Liveness(["a"], PeerTiming(), log, 0, told.lost, told.back).check(now, 0)
+    assert told.lost_peers == lost
+
+
+def test_what_is_still_to_be_sent_is_waited_for(pair: Pair) -> None:
+    """Nothing is over while one peer has not acknowledged and is not gone, though another is."""
+    left = pair.left
+    assert not left._outbox
+    assert left._all_done(), "nothing was sent"
+    left.send("s", Sent((1, 1), 1, False))
+    assert not left._all_done(), "it stands in the outbox"
+    left._packer.pack(left._outbox)
+    assert not left._outbox
+    assert not left._all_done(), "it is not acknowledged"
+    left.liveness.finished("right")
+    assert left._all_done(), "nobody is there to acknowledge it"

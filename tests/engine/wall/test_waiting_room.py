@@ -13,6 +13,7 @@ from tests.engine.wall.test_wall import at, slow
 from tests.exploring import examples
 
 from headway.compiler import compile_query
+from headway.engine import wall_engine
 from headway.engine.operator_counts import dropped_at, operator_counts
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.results import RunResult
@@ -190,3 +191,19 @@ def test_the_default_follows_from_rates_and_deadlines() -> None:
     assert most(Rate(1, 50 * MS), 500 * MS) == FEWEST
     assert most(Rate(1000, SECOND), 2 * SECOND) == 3 * 2 * 3000
     assert most(None, 2 * SECOND) == 3 * FEWEST
+
+
+def test_a_run_that_keeps_no_outputs_keeps_few_of_the_dropped_and_counts_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may go on for days under overload."""
+    monkeypatch.setattr(wall_engine, "MOST_DROPPED", 3)
+    given = [(0, "b")] * 3 + [(1, "a")] * 12
+    whole = run(given, most=8)
+    engine = WallEngine(plan=CROWDED, clock=CLOCK, most_waiting=8, keep_outputs=False)
+    result = engine.run([at(when, name) for when, name in given])
+    assert len(result.side.dropped) == 3 < len(whole.side.dropped)
+    assert result.side.dropped == whole.side.dropped[:3]
+    assert result.side.by_place() == whole.side.by_place()
+    assert result.summary().shed == whole.summary().shed
+    assert dropped_at(operator_counts(result)) == dropped_at(operator_counts(whole))

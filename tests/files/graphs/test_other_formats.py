@@ -244,3 +244,176 @@ def test_what_is_of_the_form_but_no_graph() -> None:
         parse_graph(
             '{"workflow": {"tasks": [{"id": "a", "runtime": 1, "children": ["x"]}]}}', "w.json"
         )
+
+
+HEAD = "@TASK_GRAPH 0 {\nTASK a TYPE 0\nTASK b TYPE 0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # words that are missing, or at the end where another should follow
+        (HEAD + "TASK\n}", "a.tgff:4:1: no 'TASK' with a word after it; got 'TASK'"),
+        (HEAD + "ARC x FROM a TO\n}", "a.tgff:4:1: no 'TO' with a word after it"),
+        (HEAD + "ARC x TO b TYPE 0\n}", "a.tgff:4:1: no 'FROM' with a word after it"),
+        (HEAD + "HARD_DEADLINE d ON a\n}", "a.tgff:4:1: no 'AT' with a word after it"),
+        (HEAD + "SOFT_DEADLINE d AT 3\n}", "a.tgff:4:1: no 'ON' with a word after it"),
+        (HEAD + "PERIOD\n}", "a.tgff:4:1: no 'PERIOD' with a word after it"),
+        # words that are no numbers, or none of the kind
+        (HEAD + "PERIOD -1\n}", "a.tgff:4:8: not a period; got '-1'"),
+        (HEAD + "PERIOD 1_0\n}", "a.tgff:4:8: not a period; got '1_0'"),
+        (HEAD + "PERIOD inf\n}", "a.tgff:4:8: not a period; got 'inf'"),
+        (HEAD + "TASK c TYPE 1.0\n}", "a.tgff:4:13: not a type; got '1.0'"),
+        (HEAD + "TASK c TYPE -1\n}", "a.tgff:4:13: not a type; got '-1'"),
+        (HEAD + "ARC x FROM a TO b TYPE z\n}", "a.tgff:4:24: not a type; got 'z'"),
+        # lines and blocks that are out of place
+        (HEAD + "WORK 3\n}", "a.tgff:4:1: not a line of a task graph; got 'WORK'"),
+        (HEAD + "@CPU 0 {\n}", "a.tgff:4:1: a block inside another; got '@CPU'"),
+        (HEAD + "}\n}\nTASK c TYPE 0", "a.tgff:6:1: outside a block"),
+        # tables
+        (
+            HEAD + "}\n@CPU 0 {\n# type time\n0\n}",
+            "a.tgff:7:1: a row of 1 numbers under 2 columns; got '0'; write type time",
+        ),
+        (
+            HEAD + "}\n@CPU 0 {\n# type time\n0 1 2\n}",
+            "a.tgff:7:1: a row of 3 numbers under 2 columns",
+        ),
+        (HEAD + "}\n@CPU 0 {\n# type time\n0 x\n}", "a.tgff:7:3: not a number of a table"),
+        (HEAD + "}\n@CPU 0 {\n# type time\n0.5 1\n}", "a.tgff:7:1: not a type; got '0.5'"),
+    ],
+)
+def test_malformed_words_of_tgff(text: str, message: str) -> None:
+    with pytest.raises(FileError) as caught:
+        parse_graph(text, "a.tgff")
+    assert str(caught.value).startswith(message)
+
+
+def test_what_tgff_may_leave_out() -> None:
+    """No table: 1 for works and volumes. Words in any case. A table's comment that names nothing, a
+    row before the columns, and one that is not valid are read over; the first table wins."""
+    graph = parse_graph(HEAD + "arc x from a to b type 3\naperiodic\n}", "a.tgff").graph
+    assert [task.work for task in graph.tasks] == [1.0, 1.0]
+    assert [edge.volume for edge in graph.edges] == [1.0]
+    tables = (
+        "}\n@WIRING 0 {\n0 9\n}\n@CPU 0 {\n# made by hand\n7 7 7\n# TYPE | VALID | SPEED | SIZE\n"
+        "0 1 2 3\n0 0 2 4\n}\n@CPU 1 {\n# type size\n0 5\n}\n"
+    )
+    graph = parse_graph(HEAD + "ARC x FROM a TO b TYPE 0\n" + tables, "a.tgff").graph
+    assert [task.work for task in graph.tasks] == [3.0, 3.0]
+    assert [edge.volume for edge in graph.edges] == [9.0]
+    named = "}\n@CPU 0 {\n# type price speed\n0 8 2\n}\n"
+    graph = parse_graph(HEAD + named, "a.tgff").graph
+    assert [task.work for task in graph.tasks] == [8.0, 8.0], "the first column after the type"
+
+
+def test_periods_of_tgff() -> None:
+    """One period of all graphs is the graph's; where they differ each task has its own."""
+    two = (
+        "@TASK_GRAPH 0 {\nPERIOD 5\nTASK a TYPE 0\n}\n@TASK_GRAPH 1 {\nPERIOD %d\nTASK b TYPE 0\n}"
+    )
+    same = parse_graph(two % 5, "a.tgff").graph
+    assert (same.period, [task.period for task in same.tasks]) == (5.0, [None, None])
+    other = parse_graph(two % 6, "a.tgff").graph
+    assert (other.period, [task.period for task in other.tasks]) == (None, [5.0, 6.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2\n0 0 0\n1 1 0\n2 1 0\n3 5 0\n", "s.stg:5:3: a dummy task takes time; got '5'"),
+        ("2\n0 5 0\n1 1 0\n2 1 0\n3 0 0\n", "s.stg:2:3: a dummy task takes time; got '5'"),
+        ("0\n", "s.stg:1:1: not the number of tasks; got '0'; write a whole number of at least 1"),
+        ("2\n1 1 0\n1 1 0\n", "s.stg:1:1: the number of tasks does not fit the 2 lines"),
+        ("2\n1 1 0\n2 1 0\n3 1 0\n", "s.stg:1:1: the number of tasks does not fit the 3 lines"),
+        ("1\n1 1 1 1 1 1\n", "s.stg:2:5: the number of predecessors does not fit the 3 numbers"),
+        ("2\n1 1 0\n2 1 1 1 x\n", "s.stg:3:9: not a communication cost; got 'x'"),
+        ("1\n1 nan 0\n", "s.stg:2:3: not a processing time; got 'nan'"),
+    ],
+)
+def test_malformed_words_of_stg(text: str, message: str) -> None:
+    with pytest.raises(FileError) as caught:
+        parse_graph(text, "s.stg")
+    assert str(caught.value).startswith(message)
+
+
+def of_one_task(**task: object) -> str:
+    return json.dumps({"workflow": {"tasks": [{"id": "a", "runtime": 1, **task}]}})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (of_one_task(runtime=True), "not a number of at least 0"),
+        (of_one_task(runtime="1"), "not a number of at least 0"),
+        (of_one_task(runtime=[1]), "not a number of at least 0"),
+        (of_one_task(runtime=1.1e12), "too large a number; got 1100000000000.0"),
+        (of_one_task(parents="b"), "'parents' must be a list"),
+        (of_one_task(children=[[]]), "'children' must list names"),
+        (of_one_task(children=[""]), "'children' must list names"),
+        (of_one_task(inputFiles={"f": 1}), "'inputFiles' must be a list"),
+        (of_one_task(files=[3]), "an entry of 'files' is no mapping"),
+        (of_one_task(files=[{"size": 1}]), "no 'id'"),
+        (of_one_task(files=[{"id": "f", "size": -1}]), "not a number of at least 0"),
+        (of_one_task(files=[{"id": "f", "link": [], "size": 1}]), "'link' must be text"),
+        (of_one_task(id=""), "'id' must be text"),
+        ('{"workflow": {"tasks": [3]}}', "an entry of 'tasks' is no mapping"),
+        ('{"workflow": {"tasks": 3}}', "no list 'tasks'"),
+        ('{"workflow": {"specification": 3}}', "a mapping is wanted"),
+        ('{"name": [], "workflow": {"tasks": []}}', "'name' must be text"),
+        (
+            '{"workflow": {"specification": {"tasks": [], "files": 3}}}',
+            "no list 'files'",
+        ),
+        (
+            '{"workflow": {"specification": {"tasks": []}, "execution": {"tasks": {}}}}',
+            "no list 'tasks'",
+        ),
+    ],
+)
+def test_malformed_words_of_wfcommons(text: str, message: str) -> None:
+    with pytest.raises(FileError) as caught:
+        parse_graph(text, "w.json")
+    (problem,) = caught.value.problems
+    assert f"{problem.what}; got {problem.got}".startswith(message)
+    assert problem.place is not None
+    assert problem.place.line == 1
+
+
+def test_what_wfcommons_may_leave_out() -> None:
+    """A running time of 1e12 is the largest; a file without a size carries nothing; files that only
+    one of two reads or writes are no message; an edge that both tell of is one."""
+    text = json.dumps(
+        {
+            "workflow": {
+                "tasks": [
+                    {
+                        "name": "a",
+                        "runtime": 1e12,
+                        "children": ["b"],
+                        "files": [
+                            {"link": "output", "name": "f"},
+                            {"link": "output", "name": "g", "size": 2_000_000},
+                            {"link": "output", "name": "h", "size": 500_000},
+                            {"link": "output", "name": "of a alone", "size": 7_000_000},
+                        ],
+                    },
+                    {
+                        "name": "b",
+                        "runtime": 1,
+                        "parents": ["a"],
+                        "files": [
+                            {"link": "input", "name": "f"},
+                            {"link": "input", "name": "g", "size": 2_000_000},
+                            {"link": "input", "name": "h", "size": 500_000},
+                            {"link": "input", "name": "of b alone", "size": 9_000_000},
+                        ],
+                    },
+                ]
+            }
+        }
+    )
+    graph = parse_graph(text, "w.json").graph
+    assert graph.name == "workflow"
+    assert [(task.name, task.work) for task in graph.tasks] == [("a", 1e12), ("b", 1.0)]
+    assert [(e.sender, e.receiver, e.volume) for e in graph.edges] == [("a", "b", 2.5)]

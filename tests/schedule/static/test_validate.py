@@ -215,3 +215,20 @@ def test_all_holes_may_be_used_at_once(case: Case, name: str) -> None:
     found = violations(case.graph, case.network, filled, whole_link_times=whole, longer=holes)
     assert found == ()
     assert filled.makespan == result.makespan
+
+
+@pytest.mark.parametrize(
+    ("number", "link", "route"),
+    [
+        (0, "l1", "l1 l4"),  # begins at p1, which has not sent it
+        (1, "l1", "l2 l1"),  # ends at p1, which does not want it
+        (1, "l2", "l2 l2"),  # goes back the way it came
+    ],
+)
+def test_a_route_leads_from_the_sender_to_the_receiver(number: int, link: str, route: str) -> None:
+    """Also where the network names no routes, so that only its links tell: n3 on p2 sends over
+    l2 and l4 to n6 on p3."""
+    free = replace(NETWORK, given_routes={})
+    assert not wrong(example(), free)
+    turned = with_link(example(), ("n3", "n6"), number, lambda slot: replace(slot, link=link))
+    assert f"n3->n6: {route} is no route from p2 to p3" in wrong(turned, free)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +18,6 @@ from headway.cli.named_plan import runnable_plan
 from headway.cli.run_on_spark import SparkMode, SparkOptions, run_spark
 from headway.engine.clock import KeepingUp
 from headway.engine.engine import Engine, replay
-from headway.engine.jobs import Lost
 from headway.engine.live_run import LiveRun
 from headway.engine.operator_counts import (
     OperatorCount,
@@ -35,6 +33,7 @@ from headway.engine.run_folder import RunFolder
 from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError, Problem
+from headway.front_door.interruptions import Interruption, caught_once, interruption
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.front_door.vehicle_options import OptionWords, VehicleOptions
 from headway.model.graph import graph_of
@@ -145,27 +144,17 @@ class VehicleReplay:
     def interruptible(self) -> Iterator[None]:
         """In wall-clock time the first Ctrl-C or SIGTERM is ``caught`` and ends the run, whose
         results are then written. After that signals do what they did before."""
-        if self.options.virtual or threading.current_thread() is not threading.main_thread():
+        if self.options.virtual:
             yield
             return
-        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
 
-        def restore() -> None:
-            for one, handler in before.items():
-                signal.signal(one, handler)
-
-        def take(number: int, frame: object) -> None:
-            restore()
-            self.caught.append(signal.Signals(number))
+        def take(number: signal.Signals) -> None:
+            self.caught.append(number)
             if self.engines:
                 self.engines[-1].interrupt()
 
-        for one in before:
-            signal.signal(one, take)
-        try:
+        with caught_once((signal.SIGINT, signal.SIGTERM), take):
             yield
-        finally:
-            restore()
 
     @contextmanager
     def watched(self, plan: Plan, folder: Path) -> Iterator[None]:
@@ -310,12 +299,12 @@ def run_vehicle(
         if not run.options.virtual:
             data["dropped_at"] = dropped_at(counts)
         if ended is not None:
-            data["interrupted"] = ended.data(contents, totals)
+            data["interrupted"] = ended.counts
         text = folder.write_summary(data)
     if prepared.note and run.options.virtual:
         terminal.write_problem(f"note: {prepared.note}")
     if ended is not None:
-        terminal.write_problem(f"interrupted: {_in_words(data['interrupted'])}")
+        terminal.write_problem(f"interrupted: {ended}; the rest is written")
     if complaint := run.complaint():
         terminal.write_problem(f"warning: {complaint}")
     if json:
@@ -338,12 +327,12 @@ def _run_all(
     folder: RunFolder,
     *,
     shown: bool,
-) -> Interrupted | None:
+) -> Interruption | None:
     """Runs every vehicle and writes what it gives; tells of a signal that ended it."""
     plan, traced = prepared.plan, run.options.trace
     writer = RunWriter(folder, plan, named=contents.named, traced=traced, sink=run.sink)
     perfetto = PerfettoTrace(plan, contents.begin * MICROSECOND) if traced else None
-    ended: Interrupted | None = None
+    ended: Interruption | None = None
     try:
         with (
             run.interruptible(),
@@ -357,39 +346,14 @@ def _run_all(
                 if perfetto is not None:
                     perfetto.add(one)
                 if run.caught:
-                    ended = Interrupted(run.caught[0], one.result.lost)
+                    left = contents.count - totals.summary.arrived
+                    ended = interruption(run.caught[0], one.result.lost, left)
                     break
     finally:
         writer.close()
     if perfetto is not None:
         folder.write_text(PERFETTO, perfetto.to_json())
     return ended
-
-
-@dataclass(frozen=True)
-class Interrupted:
-    """A run in wall-clock time that a signal ended; ``lost`` of the vehicle that was under way."""
-
-    signal: signal.Signals
-    lost: Lost | None
-
-    def data(self, contents: Contents, totals: Totals) -> dict[str, int]:
-        lost = self.lost or Lost(0, 0, 0, 0)
-        return {
-            "waiting": lost.waiting,
-            "gathered": lost.gathered,
-            "open_groups": lost.groups,
-            "not_taken_in": contents.count - totals.summary.arrived,
-        }
-
-
-def _in_words(interruption: dict[str, int]) -> str:
-    """What a run that was interrupted did not finish."""
-    return (
-        f"{interruption['waiting']:,} tuples waited, {interruption['gathered']:,} were being "
-        f"gathered, {interruption['open_groups']:,} groups of windows were open, "
-        f"{interruption['not_taken_in']:,} arrivals were not taken in; the rest is written"
-    )
 
 
 def _summary(
@@ -427,6 +391,8 @@ def _explained(
     yield terminal.table(run_tables.counts(totals.by_vehicle, summary))
     if counts:
         yield terminal.table(run_tables.operators(counts))
+    if summary.chains:
+        yield terminal.table(run_tables.chains(summary, prepared.plan))
     yield terminal.sentence(run_tables.verdict(summary))
     query = prepared.plan.query
     graph, streams = graph_of(query), {one.name: one.stream for one in query.outputs}

@@ -59,6 +59,9 @@ def simulate(
     give_up: Annotated[
         str, typer.Option(metavar="TIME", help="wait for a lost peer at the end")
     ] = "1 s",
+    checkpoint: Annotated[
+        str, typer.Option(metavar="TIME", help="time between two checkpoints; 0 s: none is made")
+    ] = "1 s",
     most_kept: Annotated[
         int, typer.Option(min=1, help="frames kept for a peer that is away")
     ] = 4096,
@@ -116,6 +119,7 @@ def simulate(
         policy=policy,
         timing=timing,
         most_kept=most_kept,
+        checkpoint=_duration("--checkpoint", checkpoint, least=0),
         most_waiting=most_waiting,
     )
     campaign = Campaign(setting, spec)
@@ -135,12 +139,12 @@ def simulate(
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
 
 
-def _duration(option: str, text: str) -> int:
+def _duration(option: str, text: str, least: int = 1) -> int:
     try:
         found = parse_duration(text)
     except ValueError:
-        found = 0
-    if found <= 0:
+        found = -1
+    if found < least:
         raise InputError("not a duration", at=option, got=text, want=f"write {DURATION_FORM}")
     return found
 

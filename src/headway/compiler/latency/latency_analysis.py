@@ -195,6 +195,7 @@ class Analysis(Sections):
                         self._coarse.add(node.name)
             else:  # how much soft work may wait is not bounded, only how urgent it is
                 late, busy = self._lateness_beside(reserved, tasks, demands, due), LONGEST
+            self.busy[node.name] = busy
             if late is None or busy is None:
                 reason = f"{node.name} can be asked for more than it can do"
             else:

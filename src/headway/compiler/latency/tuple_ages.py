@@ -134,6 +134,8 @@ class Ages:
     _declared: Graph = field(default_factory=lambda: Graph({}, {}, {}, {}, {}))
     """with the partners that are declared alone"""
     _partners: DerivedPartners = field(default_factory=lambda: DerivedPartners({}))
+    busy: dict[str, int | None] = field(default_factory=dict)
+    """node -> the longest time it works without a pause: no job takes longer from its release"""
     _works: dict[tuple[str, str], Work] = field(default_factory=dict)
     """(task, entry stream) -> computation times"""
     _producers: dict[str, list[Task]] = field(default_factory=dict)

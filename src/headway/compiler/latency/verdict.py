@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from headway.compiler.compilation import Compilation
+from headway.compiler.latency.chains import chains_of
 from headway.compiler.latency.demand import plus
 from headway.compiler.latency.latency_analysis import Analysis
 from headway.compiler.utilisation import operator_load, stream_load
@@ -45,6 +46,7 @@ def _verdict(compilation: Compilation, analysis: Analysis) -> Verdict:
     return Verdict(
         loads=tuple(loads_of(compilation)),
         promises=tuple(_promise(output, analysis) for output in compilation.query.outputs),
+        chains=chains_of(analysis),
     )
 
 
@@ -232,7 +234,7 @@ def batch_budget(plan: Plan) -> int:
     not keep its promises anyway: then every tuple is scheduled by itself.
     """
     verdict = plan.verdict
-    if verdict is None or not verdict.safe:
+    if verdict is None or not verdict.safe or verdict.chains:
         return 0
     compilation = compilation_of(plan)
     budget = min(promise.slack or 0 for promise in verdict.promises)

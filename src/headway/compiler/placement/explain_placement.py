@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from headway.compiler.placement.integer_program import IntegerProgram, formulate
 from headway.compiler.placement.placement_problem import (
+    FIRST,
+    PINNED,
     Arc,
     Layout,
     Measures,
@@ -80,10 +82,14 @@ def _node_problem(problem: PlacementProblem, layout: Layout, node: str, load: fl
         key=lambda process: (-process.loads[node], process.name),
     )
     largest = [process for process in here if process.loads[node] > 0][:_MOST_NAMED]
-    pinned = [process for process in largest if process.pin]
-    advice = "give it a higher execution rate or more cores, or lower the sources' rates"
-    if pinned and len(problem.node_capacity) > 1:
-        advice += f", or unpin {pinned[0].name} ({pinned[0].pin})"
+    advice = "give it a higher execution rate, or lower the sources' rates"
+    if len(problem.node_capacity) > 1:
+        pinned = [process for process in largest if process.pin == PINNED]
+        beside = [process for process in largest if process.pin == FIRST]
+        if pinned:
+            advice += f", or unpin {pinned[0].name}"
+        elif beside:
+            advice += f", or pin {beside[0].name}, which stays because {FIRST}, to another node"
     return Problem(
         f"no placement fits: even the best needs {load:.2f} of {capacity:.2f} on {node}",
         at=f"nodes.{node}",

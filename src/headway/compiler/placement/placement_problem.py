@@ -13,7 +13,9 @@ from functools import cached_property
 from headway.compiler.compilation import Compilation
 from headway.compiler.utilisation import fits, operator_load, stream_load
 from headway.errors import PlacementError, Problem
+from headway.model.operators import Operator
 from headway.model.routes import Architecture, architecture_of
+from headway.model.vehicle import Vehicle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +64,14 @@ class PlacementProblem:
         return all(len(process.nodes) == 1 for process in self.processes.values())
 
 
-def problem_of(compilation: Compilation) -> PlacementProblem:
-    """The placement problem of a compilation whose rates and schemas are known."""
+def problem_of(compilation: Compilation, *, free: bool = False) -> PlacementProblem:
+    """The placement problem of a compilation whose rates and schemas are known. With ``free`` no
+    operator is kept where it is, by a pin or beside its sensor: what other pins could bring."""
     vehicle, graph, rates = compilation.vehicle, compilation.graph, compilation.rates
     architecture = architecture_of(vehicle)
-    everywhere = tuple(node.name for node in vehicle.nodes)
     kept = _kept(compilation)
+    if free:
+        kept = {name: kept[name] for name in graph.sources}
     processes: dict[str, Process] = {}
     for name in graph.sources:
         node, pin = kept[name]
@@ -76,7 +80,12 @@ def problem_of(compilation: Compilation) -> PlacementProblem:
         operator = graph.operators[name]
         input_rates = [rates.get(stream, 0.0) for stream in operator.streams]
         node, pin = kept.get(name, ("", ""))
-        nodes = (node,) if node else everywhere
+        able = _able(operator, vehicle)
+        if pin == FIRST and node not in able:
+            node = ""
+        if not able or (node and node not in able):
+            raise _unable(operator, vehicle, node, pin)
+        nodes = (node,) if node else able
         loads = {
             node.name: operator_load(operator, input_rates, node)
             for node in vehicle.nodes
@@ -100,6 +109,35 @@ def problem_of(compilation: Compilation) -> PlacementProblem:
             )
         )
     return PlacementProblem(architecture, processes, tuple(traffic))
+
+
+PINNED = "it is pinned there"
+FIRST = "it is its sensor's first operator"
+"""Why an operator has one node only."""
+
+
+def _able(operator: Operator, vehicle: Vehicle) -> tuple[str, ...]:
+    """The nodes on whose kind of processor the operator has a cost."""
+    cost = operator.cost
+    return tuple(n.name for n in vehicle.nodes if cost is None or cost.on(n.core_kind) is not None)
+
+
+def _unable(operator: Operator, vehicle: Vehicle, node: str, pin: str) -> PlacementError:
+    cost = operator.cost
+    kinds = dict.fromkeys(one.core_kind for one in vehicle.nodes)
+    if node:
+        kinds = {one.core_kind: None for one in vehicle.nodes if one.name == node}
+    got = ", ".join("a node without a kind" if kind is None else kind for kind in kinds)
+    return PlacementError(
+        Problem(
+            f"{operator.name} has no cost on {node}, and {pin}"
+            if node
+            else f"{operator.name} can run on no node",
+            at=f"operators.{operator.name}.cost",
+            got=f"costs for {', '.join(kind for kind, _ in cost.kinds)}; {got}" if cost else got,
+            want="add the kind, or 'base' for all others; nodes say theirs with 'kind'",
+        )
+    )
 
 
 def _kept(compilation: Compilation) -> dict[str, tuple[str, str]]:
@@ -129,9 +167,9 @@ def _kept(compilation: Compilation) -> dict[str, tuple[str, str]]:
         streams = graph.operators[name].streams
         homes = {sensors[stream] for stream in streams if stream in graph.sources}
         if name in pins:
-            kept[name] = (pins[name], "it is pinned there")
+            kept[name] = (pins[name], PINNED)
         elif len(homes) == 1 and all(stream in graph.sources for stream in streams):
-            kept[name] = (homes.pop(), "it is its sensor's first operator")
+            kept[name] = (homes.pop(), FIRST)
     return kept
 
 

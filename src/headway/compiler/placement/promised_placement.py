@@ -29,8 +29,9 @@ from headway.compiler.placement.placement_problem import (
     problem_of,
     respects_capacities,
 )
+from headway.compiler.processor_costs import settle_costs
 from headway.compiler.trains import trains
-from headway.model.plan import Promise
+from headway.model.plan import Asked, Requirement
 from headway.model.routes import architecture_of
 
 MOST_TRIES = 240
@@ -43,6 +44,7 @@ HOPELESS = 8.0
 """A bound of so many times its deadline tells a search no more than that there is none."""
 
 Placement = Mapping[str, str]
+Targets = frozenset[tuple[str, Asked]]
 Score = tuple[float, ...]
 
 
@@ -54,6 +56,7 @@ def keep_promises(compilation: Compilation) -> Compilation:
     problem = problem_of(compilation)
     if problem.settled:
         return compilation
+    compilation.tell("Looking for a placement that keeps all promises …")
     return PromiseSearch(compilation, problem).run() or compilation
 
 
@@ -74,31 +77,28 @@ class _Judged:
     shortest: float
     """the worst ratio of what no run can be below to its deadline"""
 
-    @property
-    def promises(self) -> tuple[Promise, ...]:
+    def asked(self, targets: Targets) -> list[Requirement]:
         verdict = self.compilation.verdict if self.compilation is not None else None
-        return verdict.promises if verdict is not None else ()
+        found = verdict.requirements if verdict is not None else ()
+        return [requirement for requirement in found if requirement.key in targets]
 
-    def worst(self, targets: frozenset[str]) -> float:
-        """The largest ratio of a bound to its deadline."""
-        found = [p.bound / p.deadline for p in self.promises if p.output in targets and p.bound]
-        return max(found, default=0.0)
+    def worst(self, targets: Targets) -> float:
+        """The largest ratio of a bound to what is allowed."""
+        return max((_ratio(one) for one in self.asked(targets)), default=0.0)
 
-    def score(self, targets: frozenset[str]) -> Score:
+    def score(self, targets: Targets) -> Score:
         """The smaller the better. Where there is no bound, a flatter load and shorter ways are."""
         if self.compilation is None:
             return (1.0, self.peak, self.shortest, self.usage)
-        excess = [
-            max(0.0, (promise.bound or 0) / promise.deadline - 1)
-            for promise in self.promises
-            if promise.output in targets
-        ]
+        excess = [max(0.0, _ratio(one) - 1) for one in self.asked(targets)]
         return (0.0, max(1.0, self.worst(targets)), sum(excess), self.usage, self.peak)
 
-    def keeps(self, targets: frozenset[str]) -> bool:
-        return self.compilation is not None and all(
-            promise.kept for promise in self.promises if promise.output in targets
-        )
+    def keeps(self, targets: Targets) -> bool:
+        return self.compilation is not None and all(one.kept for one in self.asked(targets))
+
+
+def _ratio(one: Requirement) -> float:
+    return HOPELESS if one.bound is None else one.bound / one.limit
 
 
 @dataclass
@@ -109,7 +109,10 @@ class PromiseSearch:
 
     compilation: Compilation
     problem: PlacementProblem
+    others: tuple[Placement, ...] = ()
+    """placements of other algorithms, to start from"""
     tries: int = field(init=False)
+    _limits: dict[tuple[str, Asked], int] = field(default_factory=dict, init=False)
     _known: dict[tuple[str, ...], _Judged] = field(default_factory=dict, init=False)
     _beyond: dict[tuple[str, ...], float] = field(default_factory=dict, init=False)
     """placement -> the limit beyond which it is known to be"""
@@ -120,40 +123,45 @@ class PromiseSearch:
         vehicle = self.compilation.vehicle
         self._architecture = architecture_of(vehicle)
         self._speed = {node.name: node.speed for node in vehicle.nodes}
-        self._due = {o.name: o.deadline or 1 for o in self.compilation.query.outputs}
+        self._kinds = {node.name: node.core_kind for node in vehicle.nodes}
 
-    def run(self) -> Compilation | None:
-        """The compilation with the placement found, judged; None when none was."""
+    def run(self, *, all_or_none: bool = False) -> Compilation | None:
+        """The compilation with the placement found, judged; None when none was. Half of the tries
+        are for the hard promises alone, unless it is to be ``all_or_none``."""
         verdict = self.compilation.verdict
         assert verdict is not None
+        asked = verdict.requirements
+        self._limits = {one.key: max(1, one.limit) for one in asked}
         shortest = self._shortest()
-        everything = frozenset(promise.output for promise in verdict.promises)
-        hard = frozenset(promise.output for promise in verdict.promises if promise.hard)
-        for targets in dict.fromkeys((everything, hard)):
-            broken = any(not p.kept for p in verdict.promises if p.output in targets)
-            if not broken or any(shortest[name] > self._due[name] for name in targets):
+        everything = frozenset(one.key for one in asked)
+        hard = frozenset(one.key for one in asked if one.hard)
+        wanted = {everything: self.tries}
+        if hard < everything and not all_or_none:
+            wanted = {everything: self.tries - self.tries // 2, hard: self.tries // 2}
+        for targets, tries in wanted.items():
+            broken = any(not one.kept for one in asked if one.key in targets)
+            if not broken or any(shortest[key[0]] > self._limits[key] for key in targets):
                 continue
+            self.tries = tries
+            self._known.clear()
+            self._beyond.clear()
             if (found := self._search(targets)) is not None:
                 return found.compilation
         return None
 
-    def _search(self, targets: frozenset[str]) -> _Judged | None:
+    def _search(self, targets: Targets) -> _Judged | None:
         choices = prod(len(self.problem.processes[name].nodes) for name in self.movable)
         if choices <= self.tries:
             return self._first_of_all(targets)
-        best: _Judged | None = None
         for start in self._starts():
             if self.tries <= 0:
                 break
             found = self._climbed(start, targets)
-            if found is None or not found.keeps(targets):
-                continue
-            if best is None or found.score(targets) < best.score(targets):
-                best = found
-            break
-        return best
+            if found is not None and found.keeps(targets):
+                return found
+        return None
 
-    def _first_of_all(self, targets: frozenset[str]) -> _Judged | None:
+    def _first_of_all(self, targets: Targets) -> _Judged | None:
         """With few placements: all of them, those of least traffic first."""
         ranked: list[tuple[float, float, int, Placement]] = []
         for nodes in product(*(self.problem.processes[name].nodes for name in self.movable)):
@@ -172,7 +180,7 @@ class PromiseSearch:
     # ------------------------------------------------------------ one placement
 
     def judged(
-        self, placement: Placement, targets: frozenset[str], limit: float = HOPELESS
+        self, placement: Placement, targets: Targets, limit: float = HOPELESS
     ) -> _Judged | None:
         """What can be promised with a placement. None when it does not fit, when an output is later
         than ``limit`` times its deadline, or when the tries are used up."""
@@ -186,7 +194,7 @@ class PromiseSearch:
             self._beyond[key] = inf
             return None
         shortest = self._shortest(layout)
-        worst = max((shortest[name] / self._due[name] for name in targets), default=0.0)
+        worst = max((shortest[key[0]] / self._limits[key] for key in targets), default=0.0)
         trial: Compilation | None = None
         if worst <= limit:
             if self.tries <= 0:
@@ -195,9 +203,13 @@ class PromiseSearch:
             trial = replace(
                 self.compilation, placement=layout.placement, routes=layout.routes, verdict=None
             )
-            for run_pass in (split, trains, deadlines):
+            for run_pass in (settle_costs, split, trains, deadlines):
                 trial = run_pass(trial)
-            most = {name: int(self._due[name] * limit) for name in targets}
+            most = {
+                key[0]: int(self._limits[key] * limit)
+                for key in targets
+                if key[1] is Asked.DEADLINE
+            }
             trial = judged_within(trial, most)
         if trial is None and limit < HOPELESS:
             self._beyond[key] = limit
@@ -216,7 +228,11 @@ class PromiseSearch:
             if layout is not None:
                 allowed = (layout.placement[name],)
             cost = operator.cost
-            own = min(cost.per_tuple(self._speed[n]) for n in allowed) if cost is not None else 0
+            own = 0
+            if cost is not None:
+                own = min(
+                    (cost.on(self._kinds[n]) or cost).per_tuple(self._speed[n]) for n in allowed
+                )
             ways = [0]
             for stream in operator.streams:
                 route = () if layout is None else layout.routes.get((stream, allowed[0]), ())
@@ -232,7 +248,7 @@ class PromiseSearch:
         some drawn at random around these."""
         default = dict(self.compilation.placement)
         yield default
-        given = [self._flat()]
+        given = [*self.others, self._flat()]
         given += [self._all_on(node.name) for node in self.compilation.vehicle.nodes]
         yield from given
         draw = random.Random(0)
@@ -270,7 +286,7 @@ class PromiseSearch:
             placement[name] = node
         return placement
 
-    def _climbed(self, start: Placement, targets: frozenset[str]) -> _Judged | None:
+    def _climbed(self, start: Placement, targets: Targets) -> _Judged | None:
         """Better and better neighbours, the first that is better each time."""
         here = self.judged(start, targets)
         if here is None:
@@ -297,7 +313,7 @@ class PromiseSearch:
         found = measure(self.problem, layout)
         return (found.usage, found.peak) < (than.usage, than.peak)
 
-    def _changes(self, here: _Judged, targets: frozenset[str]) -> Iterator[dict[str, str]]:
+    def _changes(self, here: _Judged, targets: Targets) -> Iterator[dict[str, str]]:
         """Single moves, then neighbours in the query together, then swaps; of operators on the way
         to the outputs that are the latest first."""
         order = self._by_urgency(here, targets)
@@ -319,17 +335,17 @@ class PromiseSearch:
                 if one != two and two in nodes[name] and one in nodes[other]:
                     yield {name: two, other: one}
 
-    def _by_urgency(self, here: _Judged, targets: frozenset[str]) -> list[str]:
+    def _by_urgency(self, here: _Judged, targets: Targets) -> list[str]:
         """Movable operators: first those on the way to what breaks its promise, and of these first
         those where most of the time goes; then those that share a node with them."""
-        late = [p for p in here.promises if p.output in targets and not p.kept]
+        late = [one for one in here.asked(targets) if not one.kept]
         graph = self.compilation.graph
         time_at: dict[str, int] = {}
         on_way: set[str] = set()
-        for promise in late:
-            for step in promise.steps:
+        for requirement in late:
+            for step in requirement.steps:
                 time_at[step.place] = max(time_at.get(step.place, 0), step.time)
-            waiting = [graph.outputs[promise.output].stream]
+            waiting = [graph.outputs[requirement.output].stream]
             while waiting:
                 stream = waiting.pop()
                 if stream in graph.operators and stream not in on_way:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import socket
 import struct
+from base64 import b64decode, b64encode
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from headway.engine.nodes.greeting import (
     GreetingIn,
@@ -19,6 +21,7 @@ from headway.engine.nodes.greeting import (
     RandomBytes,
     Refusal,
 )
+from headway.engine.nodes.kept_links import SentFrames, frame_of
 from headway.engine.nodes.node_machine import Address, Machine, NodeSocket
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.wire_format import (
@@ -201,9 +204,50 @@ class Outgoing:
         self._kept: deque[KeptFrame] = deque()
         self._most = most
         self._mark: dict[int, WireFrame] = {}
+        self._unsure: list[KeptFrame] = []
+        """no longer kept, but sent: they come, unless the connection breaks first"""
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that outlives a process, as JSON-able data."""
+        return {
+            "incarnation": self._incarnation,
+            "overflowed": self.overflowed,
+            "next": sorted(self._next.items()),
+            "kept": [
+                [kept.stream, kept.sequence, b64encode(kept.data).decode(), kept.tuples]
+                for kept in self._kept
+            ],
+            "unsure": [[gone.stream, gone.sequence, gone.tuples] for gone in self._unsure],
+            "marks": [
+                [stream, int(mark.kind), mark.schema, b64encode(mark.payload).decode()]
+                for stream, mark in sorted(self._mark.items())
+            ],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._incarnation, self.overflowed = state["incarnation"], state["overflowed"]
+        self._next = dict(state["next"])
+        self._kept = deque(
+            KeptFrame(stream, sequence, b64decode(data), tuples)
+            for stream, sequence, data, tuples in state["kept"]
+        )
+        self._unsure = [
+            KeptFrame(stream, sequence, b"", tuples) for stream, sequence, tuples in state["unsure"]
+        ]
+        self._mark = {
+            stream: WireFrame(FrameKind(kind), stream, schema, 0, b64decode(payload))
+            for stream, kind, schema, payload in state["marks"]
+        }
 
     def append(
-        self, kind: FrameKind, stream: int, schema: int, payload: bytes, tuples: int = 0
+        self,
+        kind: FrameKind,
+        stream: int,
+        schema: int,
+        payload: bytes,
+        tuples: int = 0,
+        *,
+        bounded: bool = True,
     ) -> None:
         """Numbers a frame, keeps it, and sends it if somebody is there."""
         sequence = self._next[stream] = self._next.get(stream, 0) + 1
@@ -212,10 +256,12 @@ class Outgoing:
             self._mark[stream] = frame
         kept = KeptFrame(stream, sequence, encode(frame), tuples)
         self._kept.append(kept)
-        if len(self._kept) > self._most:
+        if bounded and len(self._kept) > self._most:
             dropped = self._kept.popleft()
             if not self.up:
                 self.overflowed += dropped.tuples
+            elif dropped.tuples:
+                self._unsure.append(dropped._replace(data=b""))
         if self.up and self.connection is not None:
             self.connection.send_bytes(kept.data)
 
@@ -227,6 +273,8 @@ class Outgoing:
         again = self._incarnation not in ("", incarnation)
         self._incarnation = incarnation
         self.acknowledge(positions)
+        self.overflowed += sum(gone.tuples for gone in self._unsure)
+        self._unsure.clear()
         self.up, self.backoff = True, 0
         assert self.connection is not None
         for kept in self._kept:
@@ -238,11 +286,13 @@ class Outgoing:
     def acknowledge(self, positions: dict[int, int]) -> None:
         if any(positions.get(kept.stream, 0) >= kept.sequence for kept in self._kept):
             self._kept = deque(k for k in self._kept if positions.get(k.stream, 0) < k.sequence)
+        if self._unsure:
+            self._unsure = [k for k in self._unsure if positions.get(k.stream, 0) < k.sequence]
 
     @property
     def undelivered(self) -> int:
         """Tuples that have not been acknowledged."""
-        return sum(kept.tuples for kept in self._kept)
+        return sum(kept.tuples for kept in (*self._kept, *self._unsure))
 
     @property
     def done(self) -> bool:
@@ -263,14 +313,27 @@ class Outgoing:
 MOST_SENDERS = 256
 
 
+class Place(NamedTuple):
+    """Where a frame stands: who sent it, in which life, on which stream, its number."""
+
+    sender: str
+    incarnation: str
+    stream: int
+    sequence: int
+
+
+Positions = dict[str, tuple[str, dict[int, int]]]
+"""sender -> its incarnation, and how far each of its streams has come"""
+
+
 class PeerHandler(Protocol):
     """What happens with what comes; called in the I/O thread, must not wait."""
 
-    def rows(self, stream: str, rows: list[Sent]) -> None: ...
+    def rows(self, stream: str, rows: list[Sent], place: Place) -> None: ...
 
-    def mark(self, stream: str, mark: int) -> None: ...
+    def mark(self, stream: str, mark: int, place: Place) -> None: ...
 
-    def ended(self, stream: str) -> None: ...
+    def ended(self, stream: str, place: Place) -> None: ...
 
     def lost(self, peer: str) -> None: ...
 
@@ -295,8 +358,10 @@ class Incoming:
     ) -> None:
         self._me, self._streams, self._handler = me, streams, handler
         self._random_bytes = random_bytes
-        self._positions: dict[str, tuple[str, dict[int, int]]] = {}
-        """sender -> its incarnation, and how far each of its streams has come"""
+        self.positions: Positions = {}
+        self.safe: Positions | None = None
+        """how far they are acknowledged, where that is not as far as they have come; replaced as a
+        whole, by any thread"""
         self._connections: dict[str, Connection] = {}
         self.duplicates = 0
         self.gaps = 0
@@ -315,11 +380,11 @@ class Incoming:
         assert greeting is not None
         greeting.check(proof)
         name, incarnation = greeting.name, greeting.incarnation
-        if name not in self._positions and len(self._positions) >= MOST_SENDERS:
+        if name not in self.positions and len(self.positions) >= MOST_SENDERS:
             raise Refusal("too many senders", f"{name!r} is one sender too many")
-        known, _ = self._positions.get(name, ("", {}))
+        known, _ = self.positions.get(name, ("", {}))
         if known != incarnation:
-            self._positions[name] = (incarnation, {})
+            self.positions[name] = (incarnation, {})
         connection.believe(name, LinkStage.FROM_SENDER)
         older = self._connections.get(name)
         self._connections[name] = connection
@@ -334,17 +399,18 @@ class Incoming:
             raise BadFrame(f"a stream that nobody expects here: {frame.stream}")
         if frame.schema != stream.codec.hash:
             raise BadFrame(f"stream {stream.name!r} has another schema there")
-        _, positions = self._positions[connection.peer]
+        incarnation, positions = self.positions[connection.peer]
         last = positions.get(frame.stream, 0)
         if frame.sequence <= last:
             self.duplicates += 1
             return
+        place = Place(connection.peer, incarnation, frame.stream, frame.sequence)
         if frame.kind is FrameKind.ROWS:
-            self._handler.rows(stream.name, stream.codec.decode(frame.payload))
+            self._handler.rows(stream.name, stream.codec.decode(frame.payload), place)
         elif frame.kind is FrameKind.MARK:
-            self._handler.mark(stream.name, decode_mark(frame.payload))
+            self._handler.mark(stream.name, decode_mark(frame.payload), place)
         else:
-            self._handler.ended(stream.name)
+            self._handler.ended(stream.name, place)
         if last:
             self.gaps += frame.sequence - last - 1
         positions[frame.stream] = frame.sequence
@@ -352,7 +418,10 @@ class Incoming:
             connection.send(self.acknowledgement(connection))
 
     def acknowledgement(self, connection: Connection) -> WireFrame:
-        _, positions = self._positions[connection.peer]
+        incarnation, positions = self.positions[connection.peer]
+        if (safe := self.safe) is not None:
+            known, kept = safe.get(connection.peer, ("", {}))
+            positions = kept if known == incarnation else {}
         return WireFrame(FrameKind.ACKNOWLEDGE, payload=encode_positions(positions))
 
     def has(self, connection: Connection) -> bool:
@@ -370,13 +439,28 @@ MOST_TOGETHER = 256
 """tuples in one frame"""
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Stands between what is given out: all before it has become frames."""
+
+    then: Callable[[], None]
+
+
+Outgiven = tuple[str, Sent | int | Reached | None]
+"""(stream, a tuple, a watermark or its end)"""
+
+
 class Packer:
     """Tuples that wait together go together: one frame when the load is high, one each when not."""
 
     def __init__(
-        self, streams: Mapping[str, WireStream], links: Iterable[Outgoing], log: EventLog
+        self,
+        streams: Mapping[str, WireStream],
+        links: Iterable[Outgoing],
+        log: EventLog,
+        frames: SentFrames | None = None,
     ) -> None:
-        self._streams, self._log = streams, log
+        self._streams, self._log, self._frames = streams, log, frames
         listed = list(links)
         self._links = {
             name: [link for link in listed if stream.id in link.streams]
@@ -384,7 +468,7 @@ class Packer:
         }
         self.unsendable = 0
 
-    def pack(self, outbox: deque[tuple[str, Sent | int | None]]) -> None:
+    def pack(self, outbox: deque[Outgiven]) -> None:
         rows: list[Sent] = []
         current = ""
         while outbox:
@@ -396,14 +480,30 @@ class Packer:
             current = name
             if isinstance(what, Sent):
                 rows.append(what)
+            elif isinstance(what, Reached):
+                what.then()
             elif name:
-                stream = self._streams[name]
                 kind = FrameKind.END if what is None else FrameKind.MARK
-                payload = b"" if what is None else encode_mark(what)
-                for link in self._links[name]:
-                    link.append(kind, stream.id, stream.codec.hash, payload)
+                self._append(name, kind, b"" if what is None else encode_mark(what), 0)
         if rows:
             self._rows(current, rows)
+        if self._frames is not None:
+            self._frames.flush()
+
+    def _append(self, name: str, kind: FrameKind, payload: bytes, tuples: int) -> None:
+        stream = self._streams[name]
+        if self._frames is not None:
+            self._frames.add(name, kind, payload, tuples)
+        for link in self._links[name]:
+            link.append(kind, stream.id, stream.codec.hash, payload, tuples)
+
+    def restore(self, frames: Iterable[list[Any]]) -> None:
+        """Frames that were made before the process was killed, after its last checkpoint."""
+        for entry in frames:
+            name, kind, payload, tuples = frame_of(entry)
+            stream = self._streams[name]
+            for link in self._links[name]:
+                link.append(kind, stream.id, stream.codec.hash, payload, tuples, bounded=False)
 
     def _rows(self, name: str, rows: list[Sent]) -> None:
         stream = self._streams[name]
@@ -413,8 +513,7 @@ class Packer:
         except (struct.error, UnicodeError, AttributeError, TypeError):
             fits = False
         if fits:
-            for link in self._links[name]:
-                link.append(FrameKind.ROWS, stream.id, stream.codec.hash, payload, len(rows))
+            self._append(name, FrameKind.ROWS, payload, len(rows))
         elif len(rows) > 1:
             for row in rows:
                 self._rows(name, [row])

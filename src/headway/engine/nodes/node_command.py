@@ -105,7 +105,11 @@ def _parser(part: NodeSlice) -> argparse.ArgumentParser:
     add("--subscriber", help="HOST:PORT that the outputs are sent to")
     add("--epoch", type=int, help="engine time in ns at the start (the first arrival)")
     add("--start", type=int, help="monotonic time in ns of the start (now)")
-    add("--resume", action="store_true", help="join a run under way: earlier input is gone")
+    add("--resume", action="store_true", help="go on where a killed process of this node was")
+    add(
+        "--checkpoint", default="1 s",
+        help="time between two checkpoints beside the outputs, 0 s: none (%(default)s)",
+    )  # fmt: skip
     add("--wait", action="store_true", help="when ready say so, then read epoch and start as JSON")
     add("--json", action="store_true", help="print the exit report")
     return parser
@@ -135,6 +139,7 @@ def _settings(part: NodeSlice, given: argparse.Namespace, executable: Path) -> N
         when_full=WhenFull(given.when_full),
         subscriber=_address("--subscriber", given.subscriber) if given.subscriber else None,
         resume=given.resume,
+        checkpoint=_duration("--checkpoint", given.checkpoint),
     )
 
 
@@ -173,6 +178,8 @@ def _begin(process: NodeProcess, given: argparse.Namespace) -> tuple[int, int]:
         sys.stdout.write(json.dumps(ready) + "\n")
         sys.stdout.flush()
         told = json.loads(sys.stdin.readline())
+    if process.kept_clock is not None and told["start"] is None and told["epoch"] is None:
+        told["epoch"], told["start"] = process.kept_clock
     start = told["start"] if told["start"] is not None else time.monotonic_ns()
     epoch = told["epoch"] if told["epoch"] is not None else process.first_arrival
     return (time.time_ns() if epoch is None else int(epoch)), int(start)

@@ -8,6 +8,7 @@ All that a node does not decide by itself comes from here, so the same code runs
 
 from __future__ import annotations
 
+import os
 import secrets
 import selectors
 import socket
@@ -118,6 +119,20 @@ class Machine(Protocol):
 
     def write_text(self, path: Path, text: str) -> None: ...
 
+    def replace_text(self, path: Path, text: str) -> None:
+        """As :meth:`write_text`, at one stroke: whoever reads the file, after a kill too, finds the
+        old text or the new one."""
+
+    def read_text(self, path: Path, start: int = 0) -> str | None:
+        """From that byte on; what is no text is replaced by signs that are none. None where there
+        is no such file."""
+
+    def cut_text(self, path: Path, length: int) -> None:
+        """Keeps so many bytes."""
+
+    def remove(self, path: Path) -> None:
+        """The file, where there is one."""
+
 
 class ThisMachine:
     """The one this process runs on."""
@@ -159,6 +174,25 @@ class ThisMachine:
 
     def write_text(self, path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
+
+    def replace_text(self, path: Path, text: str) -> None:
+        beside = path.with_name(f"{path.name}.new")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+
+    def read_text(self, path: Path, start: int = 0) -> str | None:
+        try:
+            with path.open("rb") as file:
+                file.seek(start)
+                return file.read().decode("utf-8", errors="replace")
+        except FileNotFoundError:
+            return None
+
+    def cut_text(self, path: Path, length: int) -> None:
+        os.truncate(path, length)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
 
 
 THIS_MACHINE = ThisMachine()

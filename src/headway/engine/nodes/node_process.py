@@ -7,16 +7,21 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.engine.clock import Behind, KeepingUp, PacedClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Outlet
+from headway.engine.nodes.links import Place, Positions
 from headway.engine.nodes.node_machine import THIS_MACHINE, Address, Machine
 from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs, written_to
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
+from headway.engine.nodes.node_state import NodeState, Resumption, note_place
 from headway.engine.nodes.peers import Peers, PeerTiming
+from headway.engine.nodes.run_keeper import KeptPace
 from headway.engine.nodes.wire_format import Sent
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.program import assemble
@@ -24,7 +29,7 @@ from headway.engine.trace import EventKind, Trace
 from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_time import ENDED, WallTime, apart
 from headway.errors import NodeFailed
-from headway.model.quantities import MICROSECOND, MILLISECOND
+from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND
 from headway.model.query import Criticality
 from headway.model.user_operator import Row
 
@@ -53,6 +58,8 @@ class OtherNodes:
         self._sent = tuple(dict.fromkeys(stream for stream, _ in part.sends))
         self._told: dict[str, int] = {}
         self.received = self.sent = 0
+        self.positions: Positions = {}
+        """how far the streams of others were taken in"""
         self.reservations: Reservations | None = None
         """where processor time is reserved, tuples on the wire tell their source"""
 
@@ -88,8 +95,9 @@ class OtherNodes:
 
     # ---------------------------------------------------------------- in
 
-    def take_rows(self, stream: str, rows: list[Sent]) -> None:
+    def take_rows(self, stream: str, rows: list[Sent], place: Place) -> None:
         """Tuples of another node's stream, or of a source that is fed from outside."""
+        note_place(self.positions, place)
         remote = stream in self._sender_of
         for row, root, late in rows:
             self.received += 1
@@ -101,11 +109,20 @@ class OtherNodes:
                 self._time.take(stream, row, self._kernel.now)
         self._time.note_move()
 
-    def take_mark(self, stream: str, mark: int) -> None:
+    def take_rows_again(self, stream: str, rows: list[Any], place: Any) -> None:
+        """As they were written down."""
+        self.take_rows(stream, [Sent(tuple(row), n, late) for row, n, late in rows], place)
+
+    def take_mark(self, stream: str, mark: int, place: Place) -> None:
+        note_place(self.positions, place)
         before = self.marks.get(stream)
         if before is None or mark > before:
             self.marks[stream] = mark
             self._time.note_move()
+
+    def take_end(self, stream: str, place: Place) -> None:
+        note_place(self.positions, place)
+        self._time.end(stream)
 
     def take_loss(self, peer: str) -> None:
         """A peer is not heard of: nothing waits for its streams."""
@@ -125,6 +142,21 @@ class OtherNodes:
         for stream in gone:
             time.end(stream)
         return bool(gone)
+
+    @property
+    def lost(self) -> list[str]:
+        """The peers whose streams nothing waits for."""
+        return sorted({self._sender_of[s] for s in self._time.lost if s in self._sender_of})
+
+    def snapshot(self) -> dict[str, Any]:
+        told = sorted(self._told.items())
+        return {"marks": self.marks, "told": told, "received": self.received, "sent": self.sent}
+
+    def restore(self, state: dict[str, Any], positions: Positions) -> None:
+        self.marks.update(state["marks"])
+        self._told = dict(state["told"])
+        self.received, self.sent = state["received"], state["sent"]
+        self.positions = {name: (i, dict(p)) for name, (i, p) in positions.items()}
 
     def _from(self, peer: str) -> set[str]:
         return {stream for stream, sender in self._sender_of.items() if sender == peer}
@@ -204,6 +236,8 @@ class NodeSettings:
     """started again in the middle of a run: what has already arrived is gone"""
     most_kept: int = 4096
     """frames for a peer that is away"""
+    checkpoint: int = SECOND
+    """between two checkpoints beside the outputs; 0: none is made"""
 
 
 class NodeProcess:
@@ -234,9 +268,55 @@ class NodeProcess:
         self._time: WallTime | None = None
         self._others: OtherNodes | None = None
         self._peers: Peers | None = None
-        self._skipped = 0
+        self._resumption = Resumption(believed=False)
+        self._state = self._find_state()
         self.stopped = False
         self._asked: dict[str, int] = {}
+
+    def _find_state(self) -> NodeState | None:
+        """Where what is kept of the node lies; None where nothing is."""
+        part, settings = self.part, self.settings
+        if settings.outputs is None or not settings.checkpoint:
+            return None
+        if part.reserved is not None:
+            self.log.note("state not kept", reason="the books of a policy that reserves are not")
+            return None
+        state = NodeState(
+            self.machine,
+            settings.outputs,
+            part.node,
+            part.fingerprint,
+            self.log,
+            settings.checkpoint,
+        )
+        if settings.resume:
+            state.read({stream.name: stream for stream in part.wire_streams()})
+            believed = state.kept is not None
+            self._resumption = Resumption(believed=believed, damage=state.damage)
+            for what in state.damage:
+                self.log.note("kept state is damaged" if believed else "no kept state", what=what)
+        else:
+            state.begin_anew()
+        return state
+
+    @property
+    def taken_up(self) -> bool:
+        """Whether it goes on where a process that was killed has been."""
+        return self._resumption.believed
+
+    @property
+    def kept_clock(self) -> tuple[int, int] | None:
+        """What ties the engine's time to the machine's clock in the run that is taken up: the
+        engine's time when that clock shows a moment, as :meth:`run` takes them."""
+        if self._state is None or self._state.kept is None:
+            return None
+        kept = self._state.kept.checkpoint
+        monotonic, calendar = kept.seen
+        start = kept.start
+        if self.machine.now() < monotonic:  # the machine has been started anew
+            gone = self.machine.calendar() - calendar
+            start += self.machine.now() - gone - monotonic
+        return kept.epoch, start
 
     @property
     def first_arrival(self) -> int | None:
@@ -257,8 +337,21 @@ class NodeProcess:
     def run(self, epoch: int, start: int) -> dict[str, Any]:
         """Runs until all inputs have ended; the engine's time is ``epoch`` when the machine's
         monotonic clock shows ``start``. Gives the exit report."""
+        try:
+            return self._run(epoch, start)
+        finally:
+            if self._state is not None:
+                self._state.leave()
+
+    def _run(self, epoch: int, start: int) -> dict[str, Any]:
         part, settings = self.part, self.settings
+        state = self._state
+        keeper = None if state is None else state.keeper
         pace = PacedClock(self.machine.clock, epoch, start, settings.speed)
+        if keeper is not None:
+            pace = KeptPace(self.machine.clock, epoch, start, settings.speed, keeper)
+        self._pace = pace
+        kept = None if state is None else state.kept
         remote = {stream for stream, _ in part.receives}
         fed = set(part.own_sources) if settings.inputs is None else set()
         outputs = NodeOutputs(
@@ -268,6 +361,8 @@ class NodeProcess:
             self._publish,
             append=settings.resume,
             machine=self.machine,
+            before=self._before_output,
+            kept=None if kept is None else kept.checkpoint.node["outputs"],
         )
         peers = self._peers = self._make_peers()
         run = self._time = WallTime(
@@ -282,17 +377,20 @@ class NodeProcess:
             room=self._room,
             live=frozenset(remote | fed),
             outside=self._see_others,
+            keeper=keeper,
         )
         assert self._others is not None
         self._others.reservations = self._reserve(run)
+        if state is not None:
+            self._keep(state, run, self._others, outputs)
         self.log.note("running", epoch=epoch, start=start, resumed=settings.resume)
         peers.start()
         if self.stopped:
             run.post(self._stop)
-        run.run(self._due(pace))
+        run.run(self._due(run, pace))
         if settings.subscriber is not None:
             for output in part.plan.query.outputs:
-                peers.send(OUTPUT + output.name, None)
+                self._send_out(OUTPUT + output.name, None)
         peers.finish()
         if peers.failure is not None:
             self._end(peers.failure)
@@ -309,7 +407,11 @@ class NodeProcess:
             self.machine.now(),
         )
         report |= {
-            "missed_while_down": self._skipped,
+            "missed_while_down": sum(self._resumption.missed.values()),
+            "missed_at": dict(sorted(self._resumption.missed.items())),
+            "checkpoints": 0 if keeper is None else keeper.checkpoints,
+            "longest_checkpoint_ns": 0 if keeper is None else keeper.worst_pause,
+            "resumed": self._resumed(state, outputs),
             "stopped": self.stopped,
             "dropped": {kind: at.total() for kind, at in sorted(self._dropped.items())},
             "dropped_at": {
@@ -321,6 +423,8 @@ class NodeProcess:
             path = settings.outputs / f"{part.node}.report.json"
             with written_to(path):
                 self.machine.write_text(path, json.dumps(report, indent=1) + "\n")
+        if state is not None:
+            state.close()
         return report
 
     def _reserve(self, run: WallTime) -> Reservations | None:
@@ -334,25 +438,146 @@ class NodeProcess:
 
     def _see_others(self, run: WallTime) -> OtherNodes:
         assert self._peers is not None
-        self._others = OtherNodes(self.part, run, self._peers.send)
+        self._others = OtherNodes(self.part, run, self._send_out)
         return self._others
 
-    def _due(self, pace: PacedClock) -> Iterator[Arrival]:
+    def _due(self, run: WallTime, pace: PacedClock) -> Iterator[Arrival]:
+        """What of the recording is still to be taken in."""
         if self._first is None:
             return
-        since = pace.now() if self.settings.resume else self._first.time
-        if self._first.time >= since:
-            yield self._first
-        else:
-            self._skipped += 1
-        for arrival in self._arrivals:
-            if arrival.time >= since:
-                yield arrival
-            else:
-                self._skipped += 1
+        arrivals = chain((self._first,), self._arrivals)
+        if not self.settings.resume:
+            yield from arrivals
+        elif self._state is not None and self._state.kept is not None:
+            yield from islice(arrivals, run.replayed, None)
+        else:  # what came before is gone, whether it had been taken in or not
+            since = PacedClock.now(pace)  # no reading that a run done over again would ask for
+            for arrival in arrivals:
+                if arrival.time >= since:
+                    yield arrival
+                else:
+                    run.replayed += 1  # nor does one that is taken up later take it in
+                    self._miss({arrival.source: 1})
+
+    def _miss(self, counts: Mapping[str, int]) -> None:
+        missed = self._resumption.missed
+        for source, count in counts.items():
+            missed[source] = missed.get(source, 0) + count
+
+    # ---------------------------------------------------------------- kept and taken up
+
+    def _keep(
+        self, state: NodeState, run: WallTime, others: OtherNodes, outputs: NodeOutputs
+    ) -> None:
+        keeper, peers, kept = state.keeper, self._peers, state.kept
+        assert peers is not None
+        keeper.know(
+            {
+                "rows": others.take_rows,
+                "mark": others.take_mark,
+                "end": others.take_end,
+                "loss": others.take_loss,
+                "return": others.take_return,
+                "give up": self._give_up,
+                "stop": self._stop,
+            },
+            {"rows": others.take_rows_again},
+        )
+        keeper.can_be_kept = lambda: run.can_be_kept
+
+        def taken_in(safe: bool) -> None:
+            copied = {name: (i, dict(p)) for name, (i, p) in others.positions.items()}
+            peers.incoming.safe = copied if safe else None
+
+        keeper.on_kept = taken_in
+        keeper.on_live = lambda: self._live(state, run, others)
+
+        def snapshot() -> dict[str, Any]:
+            self._resumption.given_only_once += state.left_over() + outputs.left_over()
+            return {
+                "epoch": self._pace.epoch,
+                "start": self._pace.start,
+                "run": run.snapshot(),
+                "node": {
+                    "others": others.snapshot(),
+                    "outputs": outputs.snapshot(),
+                    "dropped": {kind: dict(at) for kind, at in self._dropped.items()},
+                    "behind": self._keeping_up.snapshot(),
+                    "missed": self._resumption.missed,
+                },
+                "senders": {name: (i, dict(p)) for name, (i, p) in others.positions.items()},
+            }
+
+        state.begin(run.post, peers, snapshot)
+        if kept is None:
+            taken_in(safe=False)
+            return
+        node = kept.checkpoint.node
+        run.restore(kept.checkpoint.run)
+        others.restore(node["others"], kept.checkpoint.senders)
+        self._dropped = {kind: Counter(at) for kind, at in node["dropped"].items()}
+        self._keeping_up.restore(node["behind"])
+        self._resumption.missed = dict(node["missed"])
+        self._resumption.checkpoint = kept.checkpoint.number
+        self._resumption.taken_again = sum(one[0] == "post" for one in kept.taken.entries)
+        keeper.take_up(kept.taken, kept.checkpoint.number)
+
+    def _live(self, state: NodeState, run: WallTime, others: OtherNodes) -> None:
+        """What was kept has been done over again: from here on time is the machine's."""
+        peers, now = self._peers, PacedClock.now(self._pace)
+        assert peers is not None
+        self._resumption.down = now - run.kernel.now
+        before, passed = dict(self._resumption.missed), run.replayed
+        self._miss(run.pass_over(now))
+        missed = {s: n - before.get(s, 0) for s, n in self._resumption.missed.items()}
+        for peer in others.lost:
+            peers.when_packed(partial(peers.liveness.take_up, peer, self.machine.now()))
+        self.log.note(
+            "taken up",
+            checkpoint=self._resumption.checkpoint,
+            taken_again=self._resumption.taken_again,
+            down_ns=self._resumption.down,
+            missed=missed,
+            arrivals_passed_over=[passed, run.replayed],
+        )
+
+    def _resumed(self, state: NodeState | None, outputs: NodeOutputs) -> dict[str, Any] | None:
+        """How the node was taken up again, if it was."""
+        if not self.settings.resume:
+            return None
+        found = self._resumption
+        if state is not None:
+            found.given_only_once += state.left_over() + outputs.left_over()
+            found.not_given_again = state.not_again + outputs.not_again
+            found.went_another_way = state.keeper.went_another_way
+        told = asdict(found)
+        del told["missed"]
+        return told
+
+    def _before_output(self, completed: int) -> int:
+        """What an output follows from is written down first. One of a run that is done over again
+        is completed now, if it was not then."""
+        if self._state is not None:
+            self._state.keeper.flush()
+            if self._state.keeper.again:
+                return PacedClock.now(self._pace)
+        return completed
+
+    def _send_out(self, stream: str, what: Sent | int | None) -> None:
+        """To the peers, unless they had it before the process was killed."""
+        if self._state is not None:
+            self._state.keeper.flush()
+            if not self._state.is_new(stream, what):
+                return
+        self._give(stream, what)
+
+    def _give(self, stream: str, what: Sent | int | None) -> None:
+        assert self._peers is not None
+        self._peers.send(stream, what)
 
     def _make_peers(self) -> Peers:
         part, addresses = self.part, dict(self.settings.addresses)
+        kept = None if self._state is None else self._state.kept
         sends: dict[str, list[str]] = {}
         for stream, receiver in part.sends:
             sends.setdefault(receiver, []).append(stream)
@@ -373,6 +598,8 @@ class NodeProcess:
             listener=self._listener,
             most_kept=self.settings.most_kept,
             machine=self.machine,
+            incarnation=kept.checkpoint.incarnation if kept is not None else "",
+            frames=None if self._state is None else self._state.frames,
         )
 
     def stop(self) -> None:
@@ -393,17 +620,17 @@ class NodeProcess:
         assert self._others is not None
         return self._time, self._others
 
-    def rows(self, stream: str, rows: list[Sent]) -> None:
+    def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
         run, others = self._running()
-        run.post(others.take_rows, stream, rows)
+        run.post(others.take_rows, stream, rows, place)
 
-    def mark(self, stream: str, mark: int) -> None:
+    def mark(self, stream: str, mark: int, place: Place) -> None:
         run, others = self._running()
-        run.post(others.take_mark, stream, mark)
+        run.post(others.take_mark, stream, mark, place)
 
-    def ended(self, stream: str) -> None:
-        run, _ = self._running()
-        run.close(stream)
+    def ended(self, stream: str, place: Place) -> None:
+        run, others = self._running()
+        run.post(others.take_end, stream, place)
 
     def lost(self, peer: str) -> None:
         run, others = self._running()
@@ -444,7 +671,7 @@ class NodeProcess:
     def _publish(self, output: str, row: Row, completed: int) -> None:
         if self.settings.subscriber is not None:
             assert self._peers is not None
-            self._peers.send(OUTPUT + output, Sent(row, completed, False))
+            self._send_out(OUTPUT + output, Sent(row, completed, False))
 
     def _drop(self, dropped: Dropped, now: int) -> None:
         at = self._dropped.setdefault(dropped.kind.value, Counter())

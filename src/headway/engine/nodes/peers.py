@@ -20,15 +20,20 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
+from headway.engine.jobs import NEVER
 from headway.engine.nodes.greeting import GreetingOut, Identity, LinkStage, Refusal, check_place
+from headway.engine.nodes.kept_links import SentFrames
 from headway.engine.nodes.links import (
     Connection,
     Incoming,
+    Outgiven,
     Outgoing,
     Packer,
     PeerHandler,
+    Positions,
+    Reached,
     Strangers,
     say_goodbye,
 )
@@ -49,9 +54,9 @@ from headway.model.quantities import MILLISECOND, SECOND
 class PeerTiming:
     """All in nanoseconds. A peer not heard of for ``missed`` heartbeats is lost. Reconnecting
     starts after ``first_retry`` and backs off to ``slowest_retry``. ``give_up``: how long a node
-    waits for a lost peer's streams when all else has ended; ``start``: for a peer to appear;
-    ``linger``: until those who are there have acknowledged everything; ``greeting``: until one who
-    connects has proved who it is."""
+    waits for a lost peer's streams, and with what that peer lacks, when all else has ended;
+    ``start``: for a peer to appear; ``linger``: until those who are there have acknowledged
+    everything; ``greeting``: until one who connects has proved who it is."""
 
     heartbeat: int = 50 * MILLISECOND
     missed: int = 3
@@ -142,13 +147,25 @@ class Liveness:
         self._log.note_some("peer lost", peer=name, reason=reason, silent_ns=now - peer.heard)
         self._on_lost(name)
 
+    def those_finished(self) -> list[str]:
+        return [name for name, peer in self._peers.items() if peer.finished]
+
+    def take_up(self, name: str, now: int) -> None:
+        """The peer was lost when this process was another one, and may be here again."""
+        peer = self._peers[name]
+        if peer.alive:
+            self._on_back(name)
+        elif peer.lost_at is None:
+            peer.seen, peer.lost_at = True, now
+
     def lost_since(self, name: str) -> int | None:
         """When the peer was lost; None if it is there, has finished or is still awaited."""
         return self._peers[name].lost_at
 
-    def is_gone(self, name: str) -> bool:
+    def is_gone(self, name: str, since: int = NEVER) -> bool:
+        """Whether the peer has finished, or was lost before that and may be back no more."""
         peer = self._peers[name]
-        return peer.finished or peer.lost_at is not None
+        return peer.finished or (peer.lost_at is not None and peer.lost_at <= since)
 
 
 # -------------------------------------------------------------------- the I/O thread
@@ -180,6 +197,8 @@ class Peers:
         most_kept: int = 4096,
         machine: Machine = THIS_MACHINE,
         clock: Callable[[], int] | None = None,
+        incarnation: str = "",
+        frames: SentFrames | None = None,
     ) -> None:
         self._machine = machine
         self._thread = machine.thread(f"peers of {name}", self.run)
@@ -187,7 +206,10 @@ class Peers:
         self._clock = clock or machine.now
         self._looked = self._clock()
         self._me = Identity(
-            name=name, incarnation=f"{machine.calendar():x}", fingerprint=fingerprint, key=key
+            name=name,
+            incarnation=incarnation or f"{machine.calendar():x}",
+            fingerprint=fingerprint,
+            key=key,
         )
         self._by_id = {stream.id: stream for stream in streams}
         self._by_name = {stream.name: stream for stream in self._by_id.values()}
@@ -201,7 +223,7 @@ class Peers:
             )
             for receiver, wanted in sends.items()
         }
-        self._packer = Packer(self._by_name, self._links.values(), log)
+        self._packer = Packer(self._by_name, self._links.values(), log, frames)
         self.incoming = Incoming(self._me, self._by_id, handler, machine.random_bytes)
         self._connections: dict[NodeSocket, Connection] = {}
         self._strangers = Strangers()
@@ -216,7 +238,7 @@ class Peers:
         self._waker.setblocking(False)
         self._woken.setblocking(False)
         self._selector.register(self._woken, selectors.EVENT_READ)
-        self._outbox: deque[tuple[str, Sent | int | None]] = deque()
+        self._outbox: deque[Outgiven] = deque()
         self._stopping = threading.Event()
         self.liveness = Liveness(
             {*self._links, *senders}, timing, log, self._looked, handler.lost, handler.back
@@ -244,8 +266,15 @@ class Peers:
         with suppress(OSError):  # it is awake already, or gone
             self._waker.send(b"!")
 
+    def when_packed(self, then: Callable[[], None]) -> None:
+        """Has the I/O thread call it when all that was given out until now has become frames."""
+        self._outbox.append(("", Reached(then)))
+        with suppress(OSError):
+            self._waker.send(b"!")
+
     def finish(self) -> None:
         """Waits until everything is acknowledged by those who are there, then says good-bye."""
+        self.incoming.safe = None  # whoever still comes is only to be let go
         if not self.started:
             self._say_goodbye()
             return
@@ -258,10 +287,40 @@ class Peers:
         self.join()
 
     def _all_done(self) -> bool:
-        links = list(self._links.values())
+        links, gone_since = list(self._links.values()), self._machine.now() - self._timing.give_up
         return not self._outbox and all(
-            link.done or self.liveness.is_gone(link.receiver) for link in links
+            link.done or self.liveness.is_gone(link.receiver, gone_since) for link in links
         )
+
+    # ---------------------------------------------------------------- kept for another process
+
+    @property
+    def incarnation(self) -> str:
+        return self._me.incarnation
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that outlives a process (call in the I/O thread), as JSON-able data."""
+        return {
+            "links": {name: link.snapshot() for name, link in sorted(self._links.items())},
+            "finished": self.liveness.those_finished(),
+            "gaps": self.incoming.gaps,
+            "duplicates": self.incoming.duplicates,
+        }
+
+    def restore(
+        self, state: dict[str, Any], frames: Iterable[list[Any]], positions: Positions
+    ) -> None:
+        """Takes up what :meth:`snapshot` gave, the frames that were made since, and how far the
+        streams of others have come. Before the thread is started."""
+        for name, link in state["links"].items():
+            if name in self._links:
+                self._links[name].restore(link)
+        self._packer.restore(frames)
+        for name in state["finished"]:
+            self.liveness.finished(name)
+        self.incoming.gaps, self.incoming.duplicates = state["gaps"], state["duplicates"]
+        self.incoming.positions = {name: (i, dict(p)) for name, (i, p) in positions.items()}
+        self.incoming.safe = positions
 
     @property
     def overflowed(self) -> int:

@@ -11,6 +11,7 @@ from headway.model.plan import Plan, Promise
 from headway.model.quantities import format_duration, milliseconds
 from headway.report.html import cell, escaped, page, section_table, table_html
 from headway.report.plan import plan_tables
+from headway.report.plan.plan_advice import bounds_text, changed_text, fix_title
 from headway.report.plan.plan_picture import plan_svg
 from headway.report.plan.plan_sketch import heading_of, state_of
 from headway.report.plan.plan_tables import NONE, blame_text, sign, summary
@@ -128,6 +129,8 @@ def plan_html(plan: Plan) -> str:
         *(
             section_table(table)
             for table in (
+                plan_tables.chains(plan),
+                *plan_tables.chain_derivations(plan),
                 plan_tables.loads(plan),
                 plan_tables.tasks(plan),
                 plan_tables.placement(plan),
@@ -161,7 +164,21 @@ def _promises(plan: Plan) -> str:
     return (
         "<section><h2>Where the time goes</h2>\n"
         f'<ul class="key">{key}</ul>\n<div class="cards">\n{cards}\n</div></section>'
+        f"{_fixes(plan)}"
     )
+
+
+def _fixes(plan: Plan) -> str:
+    """What would help, line by line of the files."""
+    fixes = plan.verdict.fixes if plan.verdict is not None else ()
+    if not fixes:
+        return ""
+    parts = []
+    for fix in fixes:
+        lines = "\n".join(escaped(line) for line in changed_text(fix))
+        what = f"{fix_title(fix)} {bounds_text(fix)}"
+        parts.append(f"<li><p>{escaped(what)}</p><pre>{lines}</pre></li>")
+    return f"<section><h2>What would help</h2>\n<ol>{''.join(parts)}</ol></section>"
 
 
 def _card(promise: Promise, plan: Plan) -> str:

@@ -5,11 +5,12 @@ Cells hold names as the user wrote them: whoever shows them escapes them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway.compiler.utilisation import fits
 from headway.model.operators import Operator
-from headway.model.plan import Load, Plan, Promise, Task
+from headway.model.plan import Chain, ChainBound, LatencyStep, Load, Plan, Promise, Task
 from headway.model.quantities import Rate, format_duration, milliseconds
 from headway.model.query import Source
 from headway.model.vehicle import Bus, BusKind, Link, Node
@@ -32,7 +33,8 @@ def worst_cost(operator: Operator, node: Node | None) -> int | None:
     """The longest execution on the node, in nanoseconds; None when no cost is declared."""
     if operator.cost is None:
         return None
-    return operator.cost.worst(node.speed if node else 1)
+    cost = operator.cost.on(node.core_kind if node else None) or operator.cost
+    return cost.worst(node.speed if node else 1)
 
 
 def rate_text(rate: Rate) -> str:
@@ -87,8 +89,15 @@ def summary(plan: Plan) -> str:
     count = f"{len(promises)} deadline" + ("s" if len(promises) != 1 else "")
     if not promises:
         return "No output has a deadline."
+    if broken := [chain for chain in plan.verdict.chains if not chain.kept]:
+        wrong = f"{len(broken)} of {len(plan.verdict.chains)} chains"
+        late = f", and {len(promises) - kept} of {count}" if kept < len(promises) else ""
+        return f"{BROKEN} The age or reaction time asked of {wrong}{late} cannot be promised."
     if kept == len(promises):
         every = "The deadline holds" if kept == 1 else f"All {count} hold"
+        if asked := sum(chain.asked for chain in plan.verdict.chains):
+            keep = "1 chain keeps" if asked == 1 else f"{asked} chains keep"
+            every += f", and {keep} what is asked,"
         return f"{KEPT} {every} for every run within the declared {_rests_on(plan)}."
     some = "The deadline" if len(promises) == 1 else f"{len(promises) - kept} of {count}"
     return f"{BROKEN} {some} cannot be promised."
@@ -100,7 +109,8 @@ def _rests_on(plan: Plan) -> str:
     declared = {
         "rates": True,
         "delays": any(source.delay for source in plan.query.sources),
-        "gaps": any(operator.traits.emits_on_time for operator in operators),
+        "gaps": any(operator.traits.emits_on_time for operator in operators)
+        or any(output.reaction is not None for output in plan.query.outputs),
         "costs": True,
         "partners": any(operator.partner_limit is not None for operator in operators),
         "most_outputs": any(operator.most_outputs is not None for operator in operators),
@@ -219,22 +229,74 @@ def promises(plan: Plan) -> Table:
             _optional(promise.slack),
             sign(promise.kept),
             blame_text(promise),
-            promise.advice or NONE,
         ]
         for promise in found
     ]
     headers = ["Output", "Kind", "Deadline", "Bound (ms)", "Slack (ms)", "Kept"]
-    headers += ["Blame", "What would help"]
+    headers += ["Blame"]
     return Table(title="Promises", headers=headers, rows=rows, numeric=(2, 3, 4))
+
+
+def chains(plan: Plan) -> Table:
+    """The greatest data age and reaction time of each chain, beside what is asked of it."""
+    found = plan.verdict.chains if plan.verdict else ()
+    rows = [
+        [
+            chain.output,
+            chain_text(chain),
+            *_chain_bound(chain.age),
+            *_chain_bound(chain.reaction),
+            sign(chain.kept),
+            "; ".join(dict.fromkeys(_chain_blame(one) for one in (chain.age, chain.reaction))),
+        ]
+        for chain in found
+    ]
+    headers = ["Output", "Chain", "Age (ms)", "Allowed", "Reaction (ms)", "Allowed", "Kept"]
+    headers += ["Most of the time"]
+    return Table(title="Chains", headers=headers, rows=rows, numeric=(2, 3, 4, 5))
+
+
+def chain_text(chain: Chain) -> str:
+    """The streams on the way; of a long one its two ends."""
+    names = chain.streams
+    if len(names) > 7:
+        names = (*names[:3], f"{len(names) - 6} more", *names[-3:])
+    return " → ".join(names)
+
+
+def _chain_bound(one: ChainBound) -> list[str]:
+    return [_optional(one.bound), NONE if one.limit is None else format_duration(one.limit)]
+
+
+def _chain_blame(one: ChainBound) -> str:
+    if one.bound is None:
+        return one.reason
+    most = max(one.steps, key=lambda step: step.time, default=None)
+    return NONE if most is None else f"{most.what} ({milliseconds(most.time)} ms)"
+
+
+def chain_derivations(plan: Plan) -> list[Table]:
+    """Where the time of each chain goes, hop by hop: of those that are asked for."""
+    found = plan.verdict.chains if plan.verdict else ()
+    return [
+        _adding_up(f"Where the {what} of {chain_text(chain)} goes", one.steps, one.bound)
+        for chain in found
+        for what, one in (("data age", chain.age), ("reaction time", chain.reaction))
+        if one.limit is not None and one.steps
+    ]
 
 
 def derivation(promise: Promise) -> Table:
     """Where the time of one bound goes, step by step."""
+    return _adding_up(f"Where the time of {promise.output} goes", promise.steps, promise.bound)
+
+
+def _adding_up(title: str, steps: Sequence[LatencyStep], bound: int | None) -> Table:
     rows: list[list[str]] = []
     so_far = 0
-    for position, step in enumerate(promise.steps, start=1):
+    for position, step in enumerate(steps, start=1):
         so_far += step.time
-        share = percent(step.time / promise.bound) if promise.bound else NONE
+        share = percent(step.time / bound) if bound else NONE
         rows.append(
             [
                 str(position),
@@ -246,7 +308,6 @@ def derivation(promise: Promise) -> Table:
             ]
         )
     headers = ["Step", "Where", "What", "Time (ms)", "So far (ms)", "Share"]
-    title = f"Where the time of {promise.output} goes"
     return Table(title=title, headers=headers, rows=rows, numeric=(0, 3, 4, 5))
 
 

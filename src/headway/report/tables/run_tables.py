@@ -6,8 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from headway.engine.operator_counts import OperatorCount
 from headway.engine.results import OutputSummary, RunSummary
+from headway.model.plan import Plan
 from headway.model.quantities import format_duration, milliseconds
-from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table, percent, sign
+from headway.report.plan.plan_tables import (
+    BROKEN,
+    KEPT,
+    NONE,
+    Table,
+    chain_text,
+    percent,
+    sign,
+)
 from headway.spark.spark_results import FleetRun, OutputProgress, SparkOutput, SparkRun
 
 Runs = Sequence[tuple[str | None, RunSummary]]
@@ -64,6 +73,27 @@ def _deadlines(found: Sequence[OutputSummary], instead: str = "", where: str = "
 
 
 # ---------------------------------------------------------------- in the vehicle
+
+
+def chains(summary: RunSummary, plan: Plan) -> Table:
+    """The greatest data age and reaction time seen of each chain, beside the bounds."""
+    bounds = {} if plan.verdict is None else {(c.output, c.streams): c for c in plan.verdict.chains}
+    rows = []
+    for one in summary.chains:
+        chain = bounds[one.output, one.streams]
+        rows.append(
+            [
+                one.output,
+                chain_text(chain),
+                *(
+                    NONE if time is None else milliseconds(time)
+                    for time in (one.age, chain.age.bound, one.reaction, chain.reaction.bound)
+                ),
+            ]
+        )
+    headers = ["Output", "Chain", "Greatest age (ms)", "Bound (ms)", "Longest reaction (ms)"]
+    headers += ["Bound (ms)"]
+    return Table(title="Chains", headers=headers, rows=rows, numeric=(2, 3, 4, 5))
 
 
 def counts(runs: Runs, total: RunSummary) -> Table:

@@ -13,6 +13,7 @@ from headway.errors import InputError
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskSet
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.online.op_edf import OperatorPathEdf
+from headway.schedule.online.reservation import ReservationPolicy
 from headway.schedule.overload.admission_over_nodes import Admission, NodePath
 from headway.schedule.overload.simulate import (
     Happening,
@@ -61,17 +62,24 @@ def trial_generator(seed: int, load: int, trial: int) -> np.random.Generator:
 
 
 def run_load_trial(
-    task_set: TaskSet, *, load: int, trial: int, policies: Sequence[str], duration: int, seed: int
+    task_set: TaskSet,
+    *,
+    load: int,
+    trial: int,
+    policies: Sequence[str | ReservationPolicy],
+    duration: int,
+    seed: int,
 ) -> Iterator[LoadRow]:
-    """Every policy on the same jobs."""
+    """Every policy, by name or as it is, on the same jobs."""
     releases = draw_releases(task_set, duration, trial_generator(seed, load, trial))
-    for policy in policies:
-        outcome = simulate(task_set, releases, overload_policy_named(policy), duration)
+    for one in policies:
+        policy = overload_policy_named(one) if isinstance(one, str) else one
+        outcome = simulate(task_set, releases, policy, duration)
         for task in outcome.tasks:
             yield LoadRow(
                 load=load,
                 trial=trial,
-                policy=policy,
+                policy=policy.name,
                 task=task.name,
                 hard=task.hard,
                 jobs=task.jobs,

@@ -41,10 +41,12 @@ def graph_of_plan(plan: Plan) -> tuple[TaskGraph, static_network.ProcessorNetwor
     ]
     for name in graph.order:
         cost = graph.operators[name].cost
-        times = {
-            node.name: cost.worst(node.speed) if cost is not None else 0 for node in vehicle.nodes
-        }
-        pinned_to = (pins[name],) if name in pins else ()
+        on = {node.name: cost and cost.on(node.core_kind) for node in vehicle.nodes}
+        able = [node for node in vehicle.nodes if cost is None or on[node.name] is not None]
+        times = {n.name: one.worst(n.speed) if (one := on[n.name]) else 0 for n in able}
+        pinned_to: tuple[str, ...] = (pins[name],) if name in pins else ()
+        if not pinned_to and len(able) < len(vehicle.nodes):
+            pinned_to = tuple(node.name for node in able)
         due = [graph.outputs[output].deadline for output in graph.outputs_of[name]]
         deadline = min((time for time in due if time is not None), default=None)
         tasks.append(GraphTask(name=name, times=times, processors=pinned_to, deadline=deadline))

@@ -23,6 +23,7 @@ from headway.schedule.overload.admission_over_nodes import (
     Stage,
 )
 from headway.schedule.overload.simulate import in_order, simulate
+from headway_studies.provenance import assumed
 from headway_studies.row_reading import Sample, blocks, grouped, number, sample, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
 
@@ -217,6 +218,7 @@ def _run(
 
 
 FIGURE = "several nodes"
+DRAWN = assumed("paths, deadlines and loads are drawn by us: the papers have one node")
 SEED = 9
 TRIALS, QUICK_TRIALS, BLOCK = 100, 20, 25
 WHOLE, FIRST = ADMISSIONS
@@ -265,6 +267,7 @@ def _late(rows: Sequence[Row], admission: str) -> Claim:
         asked,
         f"late hard stages: {by_node}, of {stages:,} in all; late soft stages: {soft:,} of "
         f"{admitted:,} admitted",
+        came=DRAWN,
     )
 
 
@@ -283,6 +286,7 @@ def _partly(rows: Sequence[Row]) -> Claim:
         "is a job ever admitted on some of its nodes only?",
         f"{sum(whole(row, 'partly') for row in found)} of {admitted:,} admitted and {refused:,} "
         "refused soft jobs held a part of their windows",
+        came=DRAWN,
     )
 
 
@@ -296,6 +300,7 @@ def _accepted(rows: Sequence[Row]) -> Claim:
         FIGURE,
         "how many soft jobs are admitted, by what is asked of each node?",
         ", ".join(f"{level} %: {_share(rows, WHOLE, level).percent()}" for level in LEVELS),
+        came=DRAWN,
     )
 
 

@@ -11,11 +11,13 @@ from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND, Rate
 from headway.model.vehicle import Node
 from headway.report.charts import LineChart, Point, Series
 from headway_studies.beyond.random_trains import Train, arrivals_at_load, plan_of
+from headway_studies.provenance import assumed
 from headway_studies.row_reading import Sample, number, sample, values, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
 from headway_studies.study_charts import BarChart
 
 FIGURE = "several cores"
+DRAWN = assumed("trains, loads and numbers of cores are drawn by us: the papers have one core")
 SEED = 14
 CORES = (1, 2, 3, 4)
 LOADS = (0.5, 0.7, 0.8, 0.9, 1.0, 1.1)
@@ -97,7 +99,7 @@ def _at_load(rows: Sequence[Row], cores: int) -> Claim:
         for way, (_, _, name) in WAYS.items()
     )
     many = f"{cores} cores" if cores > 1 else "one core"
-    return beyond(FIGURE, f"missed tuples on {many}, {SHOWN_LOAD:.0%} load each", told)
+    return beyond(FIGURE, f"missed tuples on {many}, {SHOWN_LOAD:.0%} load each", told, came=DRAWN)
 
 
 def _preemptions(rows: Sequence[Row]) -> Claim:
@@ -114,6 +116,7 @@ def _preemptions(rows: Sequence[Row]) -> Claim:
         f"preemptions a tuple by number of cores, one queue and a core for each train, "
         f"{SHOWN_LOAD:.0%} load",
         told,
+        came=DRAWN,
     )
 
 

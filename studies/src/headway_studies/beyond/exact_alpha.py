@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from headway.report.charts import LineChart, Point, Series
 from headway.schedule.static import ALGORITHMS, ExactAlpha, GridAlpha, Instance
-from headway_studies.hvlb_cc.random_graphs import RATE_ORDERS, figure_2
+from headway_studies.hvlb_cc.random_graphs import RANDOM_GRAPHS, RATE_ORDERS, figure_2
 from headway_studies.hvlb_cc.schedule_trials import RATIOS, TASKS, ScheduleTrial, graph_of
 from headway_studies.row_reading import blocks, distinct, number, sample, values, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
@@ -81,6 +81,7 @@ def _makespans(rows: Sequence[Row]) -> Claim:
         "does the grid of 0.01 from 0 to 20 find the shortest schedule?",
         f"{len(rows)} graphs: the exact walk is shorter on {len(better)} (by up to "
         f"{max(gains):.1%}) and longer on {len(worse)}",
+        came=RANDOM_GRAPHS,
     )
 
 
@@ -92,6 +93,7 @@ def _passes(rows: Sequence[Row]) -> Claim:
         f"{seen.mean:.0f} ± {seen.deviation:.0f} distinct schedules, of {found.mean:.0f} ± "
         f"{found.deviation:.0f} over all α; the walk makes one pass a schedule at most, "
         f"{GRID_PASSES / found.mean:.0f} times fewer in the mean",
+        came=RANDOM_GRAPHS,
     )
 
 

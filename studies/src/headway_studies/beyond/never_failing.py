@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance
 from headway_studies.beyond.exact_alpha import grid
-from headway_studies.hvlb_cc.random_graphs import figure_2
+from headway_studies.hvlb_cc.random_graphs import RANDOM_GRAPHS, figure_2
 from headway_studies.hvlb_cc.schedule_trials import ScheduleTrial, graph_of
 from headway_studies.row_reading import Sample, blocks, distinct, number, sample, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
@@ -68,6 +68,7 @@ def _failures(rows: Sequence[Row]) -> Claim:
         "what does (B) lose if only tasks whose predecessors are scheduled may come to the head?",
         f"(B) failed on {len(rows) - len(worked)} of {len(rows):,} graphs, this queue on "
         f"{len(rows) - scheduled}; same makespan on {same} of the {len(worked)} others",
+        came=RANDOM_GRAPHS,
     )
 
 
@@ -82,7 +83,9 @@ def _rivals(rows: Sequence[Row]) -> Claim:
         + (f" ({_longer(_ratio(failed, rival))} where (B) failed)" if failed else "")
         for rival, name in RIVALS.items()
     )
-    return beyond(FIGURE, "and against HEFT and CPOP under the same contention?", told)
+    return beyond(
+        FIGURE, "and against HEFT and CPOP under the same contention?", told, came=RANDOM_GRAPHS
+    )
 
 
 def _longer(ratio: Sample) -> str:

@@ -15,7 +15,7 @@ from statistics import fmean
 
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance, violations
 from headway.schedule.static.optimal import Effort, Optimal
-from headway_studies.hvlb_cc.random_graphs import RATE_ORDERS, figure_2
+from headway_studies.hvlb_cc.random_graphs import RANDOM_GRAPHS, RATE_ORDERS, figure_2
 from headway_studies.hvlb_cc.schedule_trials import NAMES, RATIOS, ScheduleTrial, graph_of
 from headway_studies.row_reading import blocks, flag, number, number_or_none, sample, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond
@@ -107,6 +107,7 @@ def _proven(rows: Sequence[Row]) -> Claim:
         "can the optimum of 10 tasks on 3 processors be proven?",
         f"on {sum(flag(row, 'proven') for row in rows)} of {len(rows)} graphs{left}; the validator "
         f"finds {sum(not flag(row, 'sound') for row in rows)} wrong schedules",
+        came=RANDOM_GRAPHS,
     )
 
 
@@ -116,7 +117,7 @@ def _nearest(gaps: Mapping[tuple[str, float], Sequence[float]], ccr: float) -> C
         f"{NAMES[name]} {sample(gaps[name, ccr]).percent()}"
         for name in sorted(means, key=lambda name: means[name])
     )
-    return beyond(FIGURE, f"how far above the optimum at CCR {ccr:g}?", told)
+    return beyond(FIGURE, f"how far above the optimum at CCR {ccr:g}?", told, came=RANDOM_GRAPHS)
 
 
 def _chart(gaps: Mapping[tuple[str, float], Sequence[float]]) -> BarChart:

@@ -8,7 +8,7 @@ of, so that cells of another are not taken for its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -17,13 +17,26 @@ from headway.drive.encounters import STOPPING_TIME
 from headway.model.quantities import MILLISECOND
 from headway.report.charts import LineChart, Point, Series
 from headway_studies.beyond.comma2k19 import load_segment
-from headway_studies.beyond.recorded_positions import CARRIED, FUSED, HELD, error_lines, thinned
+from headway_studies.beyond.recorded_positions import (
+    CARRIED,
+    FUSED,
+    HELD,
+    SHARED_VARIANCE,
+    TRUSTED,
+    arrivals,
+    error_lines,
+    fused,
+    inside,
+    operator,
+    thinned,
+)
 from headway_studies.beyond.recorded_segment import (
     CLOSING,
     CarAhead,
     agreement,
     car_ahead,
     car_ahead_application,
+    declaring,
     drive,
     lacks,
     plan_at,
@@ -32,6 +45,7 @@ from headway_studies.beyond.recorded_segment import (
     recording,
     segment_of,
 )
+from headway_studies.provenance import assumed, fitted
 from headway_studies.row_reading import (
     POLICY_NAMES,
     distinct,
@@ -47,7 +61,15 @@ from headway_studies.study import Cell, Claim, Findings, Paper, Row, Scalar, Stu
 from headway_studies.study_charts import BarChart, Grid, Picture
 
 FIGURE = "recorded drive"
+ONE_MINUTE = assumed("one recorded minute, chosen before; costs of operators as in the example")
+TOLD_SCATTER = fitted(
+    "where fusion is told the fixes' scatter, it is that of this drive; all else was chosen before",
+    tried="position_variance 9 (the default), 1, 0.25 and 0.0625 m²",
+)
 RECORDED_POLICIES = {policy: POLICY_NAMES[policy] for policy in ("s-edf", "fifo+", "mc+", "pcs")}
+DECLARED, GATE_ALONE, PLAIN = "with both", "with the gate alone", "without either"
+"""what type 2 fusion is told of objects and dependent reports: as the query says, and less"""
+FUSIONS, QUICK_FUSIONS = (DECLARED, GATE_ALONE, PLAIN), (DECLARED, PLAIN)
 FUSED_VIEW, RADAR_VIEW = "fused by the query", "radar alone"
 
 
@@ -136,6 +158,7 @@ def deadline_claims(rows: Sequence[Row]) -> list[Claim]:
             f"rate {fastest:g}: {told or 'nothing is promised'}; "
             f"{sum(values(where(ours, rate=fastest), 'misses')):.0f} of "
             f"{sum(values(where(ours, rate=fastest), 'tuples')):,.0f} deadlines missed",
+            came=ONE_MINUTE,
         ),
         beyond(
             FIGURE,
@@ -146,8 +169,9 @@ def deadline_claims(rows: Sequence[Row]) -> list[Claim]:
             )
             + f"; promised down to {'none' if promised is None else f'{promised:g}'}"
             + (f", refused by the compiler from {max(refused):g}" if refused else ""),
+            came=ONE_MINUTE,
         ),
-        beyond(FIGURE, f"missed deadlines at rate {compared:g}", missed),
+        beyond(FIGURE, f"missed deadlines at rate {compared:g}", missed, came=ONE_MINUTE),
         beyond(
             FIGURE,
             f"times to collision that come out at rate {compared:g}, in time or late",
@@ -156,23 +180,19 @@ def deadline_claims(rows: Sequence[Row]) -> list[Claim]:
                 for policy, name in RECORDED_POLICIES.items()
                 for row in where(outputs_at(rows, policy, compared), output="output2")
             ),
+            came=ONE_MINUTE,
         ),
     ]
 
 
 def agreement_claims(rows: Sequence[Row]) -> list[Claim]:
     """The car ahead beside what the radar says by itself; there is no ground truth."""
-    (found,) = where(rows, part="agreement")
+    agreements = {text(row, "fusion"): row for row in where(rows, part="agreement")}
+    found = agreements[DECLARED]
     least = "; ".join(
         f"{text(row, 'view')} {number(row, 'ttc'):.1f} s at {number(row, 'second'):.1f} s "
         f"({number(row, 'distance'):.1f} m, closing at {-number(row, 'opening'):.1f} m/s)"
         for row in where(rows, part="least")
-    )
-    cause = (
-        " (the fusion has no gate: a track number that the radar gives to another car goes on as "
-        "the same object)"
-        if number(found, "another_car") > OFTEN
-        else ""
     )
     return [
         beyond(
@@ -180,21 +200,51 @@ def agreement_claims(rows: Sequence[Row]) -> list[Claim]:
             "is the car ahead where the radar alone has it (no ground truth)?",
             f"distance: median difference {number(found, 'distance_median'):.2f} m, 95 % within "
             f"{number(found, 'distance_95'):.2f} m, more than 5 m at "
-            f"{number(found, 'another_car'):.1%} of {number(found, 'both'):.0f} moments{cause}; "
+            f"{number(found, 'another_car'):.1%} of {number(found, 'both'):.0f} moments; "
             f"relative speed: {number(found, 'speed_median'):.2f} m/s, 95 % within "
             f"{number(found, 'speed_95'):.2f} m/s",
+            came=ONE_MINUTE,
+        ),
+        beyond(
+            FIGURE,
+            "what the gate is worth, and taking no report for independent: moments with more than "
+            "5 m between the two",
+            ", ".join(
+                f"{fusion} {number(row, 'another_car'):.1%}" for fusion, row in agreements.items()
+            )
+            + _why_without(agreements),
+            came=ONE_MINUTE,
         ),
         beyond(
             FIGURE,
             f"the least time to collision ({STOPPING_TIME} s are needed to stop)",
             least or "the distance never shrinks",
+            came=ONE_MINUTE,
         ),
     ]
 
 
+def _why_without(agreements: Mapping[str, Row]) -> str:
+    """Told only if the gate was missed."""
+    without, gated = (agreements.get(name) for name in (PLAIN, DECLARED))
+    if without is None or gated is None:
+        return ""
+    missed = number(without, "another_car")
+    if missed <= OFTEN or missed <= number(gated, "another_car"):
+        return ""
+    return (
+        f" ({PLAIN} a track number that the radar gives to another car goes on as the same object)"
+    )
+
+
 def position_claims(rows: Sequence[Row]) -> list[Claim]:
     """Mean distance from the reference trajectory, shortcomings included."""
-    names = {HELD: "last fix held", CARRIED: "last two fixes carried on", FUSED: "type 1 fusion"}
+    names = {
+        HELD: "last fix held",
+        CARRIED: "last two fixes carried on",
+        FUSED: "type 1 fusion",
+        TRUSTED: "told the fixes' scatter (fitted)",
+    }
     claims = []
     for every in distinct(where(rows, part="position"), "every"):
         found = {
@@ -207,9 +257,22 @@ def position_claims(rows: Sequence[Row]) -> list[Claim]:
             beyond(
                 FIGURE,
                 f"mean error of our own position, {fixes(every)}",
-                f"{plain}; without the constant offset of the GNSS {less} m",
+                f"{plain}; without the constant offset of the GNSS {less} m; an estimate that had "
+                f"that offset and no other error {number(found[names[HELD]], 'offset'):.2f} m",
+                came=TOLD_SCATTER,
             )
         )
+    claims += [
+        beyond(
+            FIGURE,
+            "how often the 95 % interval of our own position holds the reference",
+            f"{number(row, 'scatter'):.0%} by the fixes' scatter alone, "
+            f"{number(row, 'shared'):.0%} with the error that all fixes share declared "
+            f"({SHARED_VARIANCE} m², 2.5 m CEP); one drive is one draw of it",
+            came=ONE_MINUTE,
+        )
+        for row in where(rows, part="confidence")
+    ]
     return claims
 
 
@@ -345,11 +408,11 @@ def _positions(rows: Sequence[Row]) -> BarChart:
         title="Mean error of our own position",
         y="m",
         groups=tuple(fixes(every) for every in thinned),
-        bars=(HELD, CARRIED, FUSED),
+        bars=(HELD, CARRIED, FUSED, TRUSTED),
         values=tuple(
             tuple(
                 values(where(found, every=every, line=line), "mean")[0]
-                for line in (HELD, CARRIED, FUSED)
+                for line in (HELD, CARRIED, FUSED, TRUSTED)
             )
             for every in thinned
         ),
@@ -389,7 +452,10 @@ def cells(quick: bool) -> list[Cell]:
             {"part": "rate", "rate": rate, "recording": which}
             for rate in (QUICK_RATES if quick else RATES)
         ),
-        {"part": "ahead", "recording": which},
+        *(
+            {"part": "ahead", "fusion": fusion, "recording": which}
+            for fusion in (QUICK_FUSIONS if quick else FUSIONS)
+        ),
         *(
             {"part": "position", "every": every, "recording": which}
             for every in (QUICK_EVERY if quick else EVERY)
@@ -402,22 +468,33 @@ def run(cell: Cell) -> list[Row]:
     folder = segment_of(None if which is None else text(cell, "recording"))
     if cell["part"] == "position":
         every = whole(cell, "every")
-        lines = error_lines(thinned(load_segment(folder), every), SEED)
-        return [
+        segment = thinned(load_segment(folder), every)
+        lines = error_lines(segment, SEED)
+        offset = float(np.hypot(lines[0].along.mean(), lines[0].left.mean()))
+        told: list[Row] = []
+        if every == 1:
+            states = fused(segment, arrivals(segment, 0, SEED), operator())
+            scatter, shared = (inside(segment, states, one) for one in (0.0, SHARED_VARIANCE))
+            told.append({"part": "confidence", "scatter": scatter, "shared": shared})
+        return told + [
             {
                 "part": "position", "every": every, "line": line.name, "mean": line.mean,
                 "rms": line.rms, "percentile95": line.percentile95,
-                "without_offset": line.less(lines[0]).mean,
+                "without_offset": line.less(lines[0]).mean, "offset": offset,
             }
             for line in lines
         ]  # fmt: skip
     given = car_ahead_application()
     if cell["part"] == "ahead":
+        fusion = text(cell, "fusion")
+        given = declaring(given, gate=fusion != PLAIN, correlated=fusion == DECLARED)
         radar = radar_alone(folder)
         (node,) = given.vehicle.nodes
         plan = plan_at(given, node.rate)
-        return _ahead(car_ahead(drive(recorded(folder, given.query.sources), plan)), radar)
-    arrivals = recorded(folder, given.query.sources)
+        seen = car_ahead(drive(recorded(folder, given.query.sources), plan))
+        agreed: Row = {"part": "agreement", "fusion": fusion, **asdict(agreement(seen, radar))}
+        return [agreed, *(_ahead(seen, radar) if fusion == DECLARED else ())]
+    tuples = recorded(folder, given.query.sources)
     rate = number(cell, "rate")
     plan = plan_at(given, rate)
     promised = {
@@ -435,16 +512,16 @@ def run(cell: Cell) -> list[Row]:
             "bound_ms": promised.get(found.output), "compiled": plan.verdict is not None,
         }
         for policy in RECORDED_POLICIES
-        for found in drive(arrivals, plan, policy).summary().outputs
+        for found in drive(tuples, plan, policy).summary().outputs
     ]  # fmt: skip
 
 
 def _ahead(fused: CarAhead, radar: CarAhead) -> list[Row]:
-    """Agreement and least TTC from all moments; the moments thinned for the picture."""
+    """The least TTC from all moments; the moments thinned for the picture."""
     start = min(fused.time[0], radar.time[0])
     end = max(fused.time[-1], radar.time[-1])
     moments = start + np.arange(0, end - start + STEP_S / 2, STEP_S)
-    rows: list[Row] = [{"part": "agreement", **asdict(agreement(fused, radar))}]
+    rows: list[Row] = []
     for view, one in ((FUSED_VIEW, fused), (RADAR_VIEW, radar)):
         if np.isfinite(one.ttc).any():
             least = int(np.nanargmin(one.ttc))

@@ -32,6 +32,7 @@ from headway.errors import (
     Problem,
 )
 from headway.files import load_query, load_vehicle
+from headway.model.operators import Fusion
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Source
@@ -193,6 +194,21 @@ def car_ahead_application() -> QueryInVehicle:
     """The example's query and its one ECU."""
     query, vehicle = example("car_ahead.yaml"), example("one_ecu.yaml")
     return QueryInVehicle(load_query(query).query, load_vehicle(vehicle).vehicle)
+
+
+def declaring(given: QueryInVehicle, *, gate: bool, correlated: bool) -> QueryInVehicle:
+    """The same, with less of what the query declares of its type 2 fusion."""
+    steps = tuple(
+        replace(
+            step,
+            gate=step.gate if gate else None,
+            correlated=step.correlated and correlated,
+        )
+        if isinstance(step, Fusion)
+        else step
+        for step in given.query.steps
+    )
+    return replace(given, query=replace(given.query, steps=steps))
 
 
 def plan_at(given: QueryInVehicle, rate: float) -> Plan:

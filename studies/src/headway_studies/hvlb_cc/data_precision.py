@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 from headway.model.static_network import Schedule
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
@@ -21,8 +22,10 @@ from headway.report.charts import LineChart, Point, Series
 from headway.schedule.static import ALGORITHMS, ExactAlpha, Instance, Options
 from headway.schedule.static.hvlb_cc_ic import precision, schedule_holes
 from headway_studies.hvlb_cc.random_graphs import figure_2
-from headway_studies.row_reading import number, text, where
+from headway_studies.provenance import fitted
+from headway_studies.row_reading import flag, number, text, where
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers, stated
+from headway_studies.study_charts import Grid
 
 TABLE_4 = {
     "n2": (26, 17, 20),
@@ -54,7 +57,9 @@ RATES = tuple(Fraction(10 + step, 10) for step in range(11))
 """λ from 1 to 2"""
 
 
-def graph() -> TaskGraph:
+def graph(*, n2_first: bool = True) -> TaskGraph:
+    """Of two alike tasks the one that is listed first comes first in the queue."""
+    listed = TABLE_4 if n2_first else dict(sorted(TABLE_4.items(), key=lambda one: int(one[0][1:])))
     return TaskGraph(
         name="figure 3, table 4",
         tasks=tuple(
@@ -63,7 +68,7 @@ def graph() -> TaskGraph:
                 times=dict(zip(("p1", "p2", "p3"), times, strict=True)),
                 imprecise=name in IMPRECISE,
             )
-            for name, times in TABLE_4.items()
+            for name, times in listed.items()
         ),
         edges=tuple(
             Edge(sender=sender, receiver=receiver, ccr=1)
@@ -74,14 +79,16 @@ def graph() -> TaskGraph:
     )
 
 
-def _scheduled(algorithm: str) -> tuple[Instance, Schedule | None]:
-    instance = Instance(graph(), figure_2(), Options(whole_link_times=True))
+def _scheduled(
+    algorithm: str, *, n2_first: bool = True, whole: bool = True
+) -> tuple[Instance, Schedule | None]:
+    instance = Instance(graph(n2_first=n2_first), figure_2(), Options(whole_link_times=whole))
     return instance, ALGORITHMS[algorithm].run(instance, ExactAlpha()).schedule
 
 
-def holes(algorithm: str) -> dict[str, Fraction]:
+def holes(algorithm: str, *, n2_first: bool = True, whole: bool = True) -> dict[str, Fraction]:
     """The hole behind every task of its schedule."""
-    instance, schedule = _scheduled(algorithm)
+    instance, schedule = _scheduled(algorithm, n2_first=n2_first, whole=whole)
     return {} if schedule is None else dict(schedule_holes(instance, schedule))
 
 
@@ -111,6 +118,10 @@ def precision_rows(algorithm: str) -> list[Row]:
     return rows
 
 
+N2_FIRST = fitted(
+    "n1 and n2 are alike, and the queue takes n2 first; link times rounded down to whole units",
+    tried="n1 first, exact link times (last table)",
+)
 FIGURE = "figure 11"
 ALGORITHM = "hvlb-cc-ic"
 HOLES = {"n2": 9, "n5": 5, "n8": 12}
@@ -125,15 +136,20 @@ def cells(quick: bool) -> list[Cell]:
 def run(cell: Cell) -> list[Row]:
     name = text(cell, "algorithm")
     behind = holes(name)
-    return precision_rows(name) + [
+    rows = precision_rows(name) + [
         {"what": "hole", "task": task, "hole": float(behind[task])} for task in HOLES
     ]
+    for n2_first, whole in product((True, False), (True, False)):
+        found = holes(name, n2_first=n2_first, whole=whole)
+        told = ", ".join(f"{task} {float(found[task]):g}" for task in HOLES)
+        rows.append({"what": "reading", "n2_first": n2_first, "whole": whole, "holes": told})
+    return rows
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
     return Findings(
         claims=(_holes(rows), _full(rows), _without(rows)),
-        pictures=(_chart(rows),),
+        pictures=(_chart(rows), _table_of_readings(rows)),
     )
 
 
@@ -144,6 +160,7 @@ def _holes(rows: Sequence[Row]) -> Claim:
         "holes behind " + ", ".join(f"{task} {hole}" for task, hole in HOLES.items()),
         ", ".join(f"{task} {hole:g}" for task, hole in found.items())
         + "; n1 and n2 are alike, and this is the schedule that takes n2 first",
+        came=N2_FIRST,
         equal=found == HOLES,
     )
 
@@ -162,6 +179,7 @@ def _full(rows: Sequence[Row]) -> Claim:
         "full precision up to an arrival rate of "
         + ", ".join(f"{rate} ({task})" for task, rate in FULL_UNTIL.items()),
         ", ".join(f"{rate:g} ({task})" for task, rate in found.items()),
+        came=N2_FIRST,
         equal=found == FULL_UNTIL,
     )
 
@@ -175,7 +193,23 @@ def _without(rows: Sequence[Row]) -> Claim:
         "without imprecise computation precision falls from λ = 1 on",
         f"below full precision at all {len(more)} rates above 1, and below imprecise computation "
         f"at {worse} of them",
+        came=N2_FIRST,
         holds=all(number(row, "plain") < 1 for row in more) and worse == len(more),
+    )
+
+
+def _table_of_readings(rows: Sequence[Row]) -> Grid:
+    return Grid(
+        title="The holes by reading",
+        headers=("of n1 and n2 goes first", "link times", "holes behind"),
+        rows=tuple(
+            (
+                "n2" if flag(row, "n2_first") else "n1",
+                "whole" if flag(row, "whole") else "exact",
+                text(row, "holes"),
+            )
+            for row in where(rows, what="reading")
+        ),
     )
 
 

@@ -1,33 +1,55 @@
-"""HVLB_CC figures 4 to 6: the worked example's schedules, and the makespan over α."""
+"""HVLB_CC figures 4 to 6: the worked example's schedules, and the makespan over α.
+
+The reading of the example that gives the printed makespans was found by trying: what others give
+is a table of its own, those with ranks computed from the graph among them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 from headway.model.static_network import Schedule
 from headway.report.charts import LineChart, Point, Series
-from headway.schedule.static import ALGORITHMS, GridAlpha, StaticResult
+from headway.schedule.static import ALGORITHMS, GridAlpha, Options, StaticResult
 from headway_studies.hvlb_cc import worked_example
-from headway_studies.row_reading import number, text, where
-from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, numbers
-from headway_studies.study_charts import Span, Timeline
+from headway_studies.row_reading import flag, number, text, where
+from headway_studies.row_reading import whole as whole_number
+from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, numbers
+from headway_studies.study_charts import Grid, Span, Timeline
 
 NAMES = {"hsv-cc": "HSV_CC", "hvlb-cc-a": "HVLB_CC (A)", "hvlb-cc-b": "HVLB_CC (B)"}
 LAST_ALPHA, STEP = 3, Fraction(1, 100)
+WHY_DIGITS = (
+    "at one value of α the choice hangs on the third digit of the ranks; with ranks of two digits, "
+    "as the paper prints them, all points are equal"
+)
 LINKS = ("l1", "l2", "l3", "l4")
 FIGURE_4, FIGURE_6 = "hsv-cc", "hvlb-cc-b"
 """the algorithms whose schedules they show, on one axis"""
 
 
+PRINTED_RANKS, TWO_DIGITS, EXACT = "as printed", "computed, two digits", "computed, exact"
+RANKS = (PRINTED_RANKS, TWO_DIGITS, EXACT)
+TRIED_PERIODS = (150, 250)
+
+
 def cells(quick: bool) -> list[Cell]:
-    return [{"algorithm": name} for name in NAMES]
+    runs: list[Cell] = [{"algorithm": name} for name in NAMES]
+    readings: list[Cell] = [
+        {"algorithm": name, "ranks": ranks} for name in worked_example.FIGURE_5 for ranks in RANKS
+    ]
+    return [*runs, *readings]
 
 
 def run(cell: Cell) -> list[Row]:
-    """The queue, the makespan at every point of the grid, and the best schedule."""
+    """The queue, the makespan at every point of the grid, and the best schedule; or, for a kind of
+    ranks, how much of figure 5 each reading gives."""
     name = text(cell, "algorithm")
+    if "ranks" in cell:
+        return _readings(name, text(cell, "ranks"))
     made = worked_example.instance(worked_example.PERIODS[name], worked_example.printed_reading())
     result = ALGORITHMS[name].run(made, GridAlpha(LAST_ALPHA, STEP))
     rows = [_row(name, "queue", task, place=place) for place, task in enumerate(result.order)]
@@ -35,6 +57,43 @@ def run(cell: Cell) -> list[Row]:
     if result.schedule is not None:
         rows += _slots(name, result.schedule)
     return list(rows)
+
+
+def _readings(name: str, ranks: str) -> list[Row]:
+    wanted = _figure_5_points(name)
+    rows: list[Row] = []
+    for whole, candidate, period in product((True, False), (False, True), TRIED_PERIODS):
+        options = Options(
+            whole_link_times=whole,
+            ranks=worked_example.printed_reading().ranks if ranks == PRINTED_RANKS else None,
+            rank_digits=2 if ranks == TWO_DIGITS else None,
+            balance_counts_candidate=candidate,
+        )
+        made = worked_example.instance(period, options)
+        found = dict(_makespans(ALGORITHMS[name].run(made, GridAlpha(LAST_ALPHA, STEP))))
+        rows.append(
+            {
+                "what": "reading",
+                "algorithm": name,
+                "ranks": ranks,
+                "whole": whole,
+                "candidate": candidate,
+                "period": period,
+                "same": sum(found.get(at) == length for at, length in wanted.items()),
+                "points": len(wanted),
+                "least": float(min(found.values())),
+            }
+        )
+    return rows
+
+
+def _figure_5_points(name: str) -> dict[int, int]:
+    """α in hundredths -> the printed makespan."""
+    return {
+        at: makespan
+        for first, last, makespan in worked_example.FIGURE_5[name]
+        for at in range(first, last + 1)
+    }
 
 
 def _makespans(result: StaticResult) -> list[tuple[int, Fraction]]:
@@ -75,12 +134,14 @@ def analyse(rows: Sequence[Row]) -> Findings:
             *(_queue(rows, name) for name in ("hvlb-cc-a", "hvlb-cc-b")),
             _figure_4(rows),
             *(_figure_5(rows, name) for name in worked_example.FIGURE_5),
+            *(_computed_ranks(rows, name) for name in worked_example.FIGURE_5),
             _figure_6(rows),
         ),
         pictures=(
             _gantt(rows, FIGURE_4, "Figure 4: HSV_CC"),
             _by_alpha(rows),
             _gantt(rows, FIGURE_6, "Figure 6: HVLB_CC"),
+            _table_of_readings(rows),
         ),
     )
 
@@ -91,6 +152,7 @@ def _queue(rows: Sequence[Row], name: str) -> Claim:
         "section 4.3",
         f"the queue of {NAMES[name]}: {worked_example.ORDERS[name]}",
         found,
+        came=worked_example.READ_FROM_TABLES,
         equal=found == worked_example.ORDERS[name],
     )
 
@@ -115,6 +177,7 @@ def _figure_4(rows: Sequence[Row]) -> Claim:
         f"makespan {makespan:g}; tasks: "
         + ", ".join(f"{processor} {tasks[processor]}" for processor in worked_example.PROCESSORS)
         + f"; messages: {links}; on l2: {', '.join(carried['l2']).replace(' ', ' to ') or 'none'}",
+        came=worked_example.READ_FROM_RESULTS,
         equal=makespan == worked_example.FIGURE_4_MAKESPAN
         and {processor: tasks[processor] for processor in worked_example.PROCESSORS}
         == worked_example.FIGURE_4_TASKS
@@ -129,11 +192,7 @@ def _figure_5(rows: Sequence[Row], name: str) -> Claim:
         int(number(row, "place")): number(row, "end")
         for row in where(rows, algorithm=name, what="alpha")
     }
-    wanted = {
-        at: makespan
-        for first, last, makespan in worked_example.FIGURE_5[name]
-        for at in range(first, last + 1)
-    }
+    wanted = _figure_5_points(name)
     same = sum(found.get(at) == makespan for at, makespan in wanted.items())
     told = ", ".join(
         f"{makespan} on [{first / 100:g}, {last / 100:g}]"
@@ -143,8 +202,52 @@ def _figure_5(rows: Sequence[Row], name: str) -> Claim:
         "figure 5",
         f"{NAMES[name]}: {told}",
         f"{same} of {len(wanted)} points of α as printed",
+        came=worked_example.READ_FROM_RESULTS,
         equal=found == wanted,
     )
+
+
+def _computed_ranks(rows: Sequence[Row], name: str) -> Claim:
+    """The same with ranks from the graph instead of those of table 2."""
+    found = {
+        ranks: whole_number(row, "same")
+        for ranks in RANKS
+        for row in where(
+            rows, what="reading", algorithm=name, ranks=ranks, whole=True, candidate=False,
+            period=worked_example.PERIODS[name],
+        )
+    }  # fmt: skip
+    points = len(_figure_5_points(name))
+    return numbers(
+        "figure 5, computed ranks",
+        f"{NAMES[name]}: the makespan at {points} points of α",
+        f"{found[EXACT]} of {points} as printed with ranks computed from the graph; "
+        f"{found[TWO_DIGITS]} if they are rounded to two digits, {found[PRINTED_RANKS]} with those "
+        "printed in table 2",
+        came=worked_example.COMPUTED_RANKS,
+        equal=found[EXACT] == points,
+        why=WHY_DIGITS if found[TWO_DIGITS] == points else NO_REASON,
+    )
+
+
+def _table_of_readings(rows: Sequence[Row]) -> Grid:
+    return Grid(
+        title="Figure 5 by reading: how many of its points come out, and the least makespan",
+        headers=("queue", "ranks", "link times", "BP counts the candidate", "period", "points",
+                 "least"),
+        rows=tuple(
+            (
+                NAMES[text(row, "algorithm")],
+                text(row, "ranks"),
+                "whole" if flag(row, "whole") else "exact",
+                "yes" if flag(row, "candidate") else "no",
+                f"{number(row, 'period'):g}",
+                f"{number(row, 'same'):g} of {number(row, 'points'):g}",
+                f"{number(row, 'least'):g}",
+            )
+            for row in where(rows, what="reading")
+        ),
+    )  # fmt: skip
 
 
 def _figure_6(rows: Sequence[Row]) -> Claim:
@@ -163,6 +266,7 @@ def _figure_6(rows: Sequence[Row]) -> Claim:
         "in the same schedule",
         f"{lengths[0]:g} and {lengths[1]:g}; "
         + ("the same schedule" if alike else "different schedules"),
+        came=worked_example.READ_FROM_RESULTS,
         equal=alike and set(lengths) == {worked_example.FIGURE_6_MAKESPAN},
     )
 

@@ -14,6 +14,7 @@ from headway.schedule.static.ranks import (
     route_speeds,
 )
 from headway_studies.hvlb_cc import worked_example
+from headway_studies.provenance import assumed
 from headway_studies.row_reading import number, text, where
 from headway_studies.study import NO_REASON, Cell, Claim, Findings, Paper, Row, Study, numbers
 from headway_studies.study_charts import Grid
@@ -26,6 +27,10 @@ SHOWN = 1e-9
 WHY_HALF = (
     "For n6, n7 and n8, which have one successor, the table prints hrank / depth², twice what "
     "equation 9 gives with outd / max outd = 1/2. The queue is the same either way."
+)
+WORKS = assumed(
+    "the works are not printed: they are taken from the column of p2, whose rate is 1; rates "
+    "before rounding for print are 2/3, 1 and 5/6"
 )
 COLUMNS = ("hrank", "outd", "depth", "hprv_a", "hprv_b")
 
@@ -118,6 +123,7 @@ def _computation(rows: Sequence[Row]) -> Claim:
         "30 computation times, comp = w / rate",
         f"{same} of {len(wanted)} from the works and the rates 2/3, 1 and 5/6 (printed 0.67, 1.0 "
         "and 0.83), rounded to whole units",
+        came=WORKS,
         equal=same == len(wanted),
     )
 
@@ -132,6 +138,7 @@ def _printed_ranks(rows: Sequence[Row]) -> Claim:
         "30 ranks with two digits",
         f"{same} of {len(wanted)} to the last digit with communication times of two digits; "
         f"without any rounding at most {apart:.3f} away",
+        came=worked_example.READ_FROM_TABLES,
         equal=apart < RANK_NEAR and same >= len(wanted) - 1,
     )
 
@@ -150,6 +157,7 @@ def _degrees(rows: Sequence[Row]) -> Claim:
         "table 2, hrank, outd, depth",
         "ten tasks",
         f"{same} of {len(worked_example.TABLE_2)} tasks with all three as printed",
+        came=worked_example.READ_FROM_TABLES,
         equal=same == len(worked_example.TABLE_2),
     )
 
@@ -165,6 +173,7 @@ def _priorities_a(rows: Sequence[Row]) -> Claim:
         ", ".join(f"{value:g}" for value in wanted.values()),
         f"{near} of {len(wanted)} within the rounding of hrank times outd; at most "
         f"{max(apart.values()):.2f} away",
+        came=worked_example.READ_FROM_TABLES,
         equal=near == len(wanted),
     )
 
@@ -178,6 +187,7 @@ def _priorities_b(rows: Sequence[Row]) -> Claim:
         "table 2, HPRV of (B)",
         ", ".join(f"{value:g}" for value in wanted.values()),
         ", ".join(f"{value:.1f}" for value in found.values()),
+        came=worked_example.READ_FROM_TABLES,
         equal=not differ,
         why=WHY_HALF if differ == ["n6", "n7", "n8"] and doubled else NO_REASON,
     )
@@ -193,6 +203,7 @@ def _route_speeds(rows: Sequence[Row]) -> Claim:
         ", ".join(f"{one}–{other} {speed:g}" for (one, other), speed in routes.items())
         + "; "
         + ", ".join(f"{speed:g}" for speed in own.values()),
+        came=worked_example.READ_FROM_TABLES,
         equal=routes == worked_example.TABLE_3 and own == worked_example.PROCESSOR_SPEEDS,
     )
 

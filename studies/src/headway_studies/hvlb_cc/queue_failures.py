@@ -24,7 +24,14 @@ from headway.model.taskgraph import TaskGraph
 from headway.report.charts import LineChart, Point, Series
 from headway.schedule.static import Instance
 from headway.schedule.static.ranks import Ranks, by_priority, failure_of, priorities_a, priorities_b
-from headway_studies.hvlb_cc.random_graphs import RATE_ORDERS, Shape, figure_2, random_graph
+from headway_studies.hvlb_cc.random_graphs import (
+    RANDOM_GRAPHS,
+    RATE_ORDERS,
+    SHALLOW_GRAPHS,
+    Shape,
+    figure_2,
+    random_graph,
+)
 from headway_studies.row_reading import (
     blocks,
     distinct,
@@ -129,6 +136,7 @@ def _order(rows: Sequence[Row]) -> Claim:
             f"{FAMILIES[family]}: " + ", ".join(f"{rate:.1%}" for rate in rates)
             for family, rates in found.items()
         ),
+        came=SHALLOW_GRAPHS,
         holds=all(plain > depth > square for plain, depth, square in found.values()),
     )
 
@@ -152,6 +160,7 @@ def _rates(rows: Sequence[Row], family: str) -> Claim:
         FIGURE,
         f"of 1,000 random graphs fail: {published}",
         f"{FAMILIES[family]}: {_told(chosen)}, of {len(chosen):,}",
+        came=SHALLOW_GRAPHS if family == "shallow" else RANDOM_GRAPHS,
         holds=_near(chosen),
         why=_why_deep(rows) if family == "tgff" else NO_REASON,
     )

@@ -19,6 +19,7 @@ from headway.errors import InputError
 from headway.model.quantities import Number, exact
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
+from headway_studies.provenance import assumed, fitted
 
 # ----------------------------------------------------------------
 # The shape of random task graphs, grown as TGFF grows them.
@@ -31,6 +32,15 @@ from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 # gets up to the in-degree limit of predecessors among all tasks with room.
 
 
+RANDOM_GRAPHS = assumed(
+    "graphs grown as TGFF grows them, works drawn evenly from 5 to 20: the paper prints degrees "
+    "and numbers of tasks, not its graphs, their depth or their works"
+)
+SHALLOW_GRAPHS = fitted(
+    "20 tasks, 4 to 8 entries, at most 4 deep, works 10 to 20: chosen because queues then fail as "
+    "often as published",
+    tried="graphs as TGFF grows them, 10 to 50 tasks (beside); what else was not recorded",
+)
 MOST_ATTEMPTS = 1000
 """Graphs thrown away, for want of entries or exits, before the request is called impossible."""
 

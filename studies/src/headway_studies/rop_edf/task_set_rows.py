@@ -1,6 +1,7 @@
-"""Task-set trials of the ROP-EDF studies: their rows as a study keeps them and back, and an ER-EDF
-whose books can be read after a run: what was left at each admission, and whether a task held two
-reservations then.
+"""Task-set trials of the ROP-EDF studies: their rows as a study keeps them and back; which policies
+are the paper's letter and which are ours; an ER-EDF whose books can be read after a run (what was
+left at each admission, and whether a task held two reservations then), and one in which no task
+can.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
+from headway.model.taskset import FULL
 from headway.schedule.online.er_edf import EnhancedReservationEdf, SharedCapacity
 from headway.schedule.online.reservation import ReservedJob, TaskFacts
+from headway.schedule.online.rop_edf import PrintedReservedEdf2, Shares
 from headway.schedule.overload.load_trials import LoadRow
+from headway_studies.provenance import changed
 from headway_studies.row_reading import flag, number, text, whole
 from headway_studies.study import Row
 
@@ -62,11 +66,82 @@ class NotedErEdf(EnhancedReservationEdf):
         return books
 
 
+class OneShareCapacity(SharedCapacity):
+    """A task has one reservation, which its newest admitted job holds: what is unfinished of an
+    older one goes on with the budget it has left, then on spare time."""
+
+    def __init__(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> None:
+        super().__init__(tasks, overhead)
+        self._holder: dict[int, ReservedJob] = {}
+
+    def admit(self, job: ReservedJob) -> bool:
+        older = self._holder.get(job.task)
+        if older is None:
+            admitted = super().admit(job)
+        else:
+            job.held, older.held, admitted = older.held, 0, True
+            job.budget = self.budget(job)
+        if admitted:
+            self._holder[job.task] = job
+        return admitted
+
+    def on_complete(self, job: ReservedJob, now: int) -> ReservedJob | None:
+        if self._holder.get(job.task) is job:
+            del self._holder[job.task]
+        return super().on_complete(job, now)
+
+
+class OneShareErEdf(EnhancedReservationEdf):
+    """ER-EDF read so that a task never holds two reservations."""
+
+    name = "er-edf-one-share"
+
+    def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> OneShareCapacity:
+        return OneShareCapacity(tasks, overhead)
+
+
+PRINTED_POLICIES = ("rop-edf-1-paper", "rop-edf-2-paper")
+"""algorithms 1 to 3 to the letter: reservations return on completion"""
+HELD_POLICIES = ("rop-edf-1", "rop-edf-2")
+"""ours: reservations are held until the deadline"""
+
+
+class PolicedShares(Shares):
+    """The printed books, but for the sum that says when budgets hold: as jobs come and go it stays
+    the same."""
+
+    def _count(self, peak: int) -> None:
+        pass
+
+
+class PolicedEdf2(PrintedReservedEdf2):
+    """Policy 2 as printed, but that budgets hold whenever the peaks of all tasks exceed 1 − α."""
+
+    name = "rop-edf-2-policed"
+
+    def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> Shares:
+        books = PolicedShares(tasks, overhead, early=True)
+        books.overloaded = sum(task.peak for task in tasks) + overhead > FULL
+        return books
+
+
+POLICED = changed(
+    "budgets hold whenever the peaks of all tasks exceed 1 − α (printed: of the jobs present); "
+    "reservations return on completion, as printed"
+)
+HELD = changed(
+    "a reservation ends with its job and not before the deadline (printed: on completion), and "
+    "budgets hold whenever the peaks of all tasks exceed 1 − α (printed: of the jobs present)"
+)
 OVERLOAD_POLICY_NAMES = {
     "op-edf": "OP-EDF",
     "er-edf": "ER-EDF",
-    "rop-edf-1": "ROP-EDF, policy 1",
-    "rop-edf-2": "ROP-EDF, policy 2",
+    "er-edf-one-share": "ER-EDF, one share a task",
+    "rop-edf-1-paper": "ROP-EDF, policy 1 as printed",
+    "rop-edf-2-paper": "ROP-EDF, policy 2 as printed",
+    "rop-edf-2-policed": "ROP-EDF, policy 2, budgets of all tasks",
+    "rop-edf-1": "ROP-EDF, policy 1, held",
+    "rop-edf-2": "ROP-EDF, policy 2, held",
     "cbs": "CBS",
     "rate-monotonic": "RM",
 }

@@ -36,6 +36,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "headway/association.hpp"
 #include "headway/kalman.hpp"
 #include "headway/object_keys.hpp"
 #include "headway/pool.hpp"
@@ -85,6 +86,9 @@ class SensorFusion : public GatheringOperator {
   using Reading = ReadingType;
   using State = StateType;
   using Measured = Measurement<SensorKey, Reading, Spec::most_row_bytes>;
+  static constexpr bool GATED = HasGate<Spec>::value;
+  /// What is known of an object after one measurement.
+  using Known = std::conditional_t<GATED, Associated<State>, State>;
 
   // -------------------------------------------------------------- what a subclass says
  protected:
@@ -96,6 +100,13 @@ class SensorFusion : public GatheringOperator {
   virtual void predict(State& state, Microseconds to) const = 0;
   /// Lets the estimate know the measurement too; `state` is for the measurement's moment.
   virtual void update(State& state, const Measured& measurement) const = 0;
+  /// How far the measurement is from what the estimate, which is for its moment, lets expect. Only
+  /// a query with a gate asks.
+  virtual GateDistance distance(const State& state, const Measured& measurement) const {
+    (void)state;
+    (void)measurement;
+    return {0.0, 0};
+  }
   /// Makes the output of one execution with `emit`: `at` is the time of its newest measurement,
   /// `measured` are the objects it measured, in the order of their keys.
   virtual void report(Microseconds at, Span<ObjectKey> measured) = 0;
@@ -119,7 +130,12 @@ class SensorFusion : public GatheringOperator {
     if (place == NOWHERE || !estimates_[place].known) return false;
     if (earlier_by(at, REAR) > estimates_[place].timestamp) return false;
     compute(object, place);
-    state = estimates_[place].state;
+    if constexpr (GATED) {
+      state = estimates_[place].state.believed;
+      if (earlier_by(at, REAR) > state.timestamp) return false;
+    } else {
+      state = estimates_[place].state;
+    }
     predict(state, at);
     return true;
   }
@@ -254,7 +270,7 @@ class SensorFusion : public GatheringOperator {
     Place measurement;
     bool known;
     bool computed;
-    State state;
+    Known state;
   };
 
   /// The windows of one object. An empty one was made in this execution.
@@ -472,6 +488,18 @@ class SensorFusion : public GatheringOperator {
     const Measured& measurement = measurements_[estimate.measurement];
     const Place before = estimate.before;
     estimate.computed = true;
+    if constexpr (GATED) {
+      const bool built = before != NOWHERE && estimates_[before].known;
+      estimate.known = associate(object, measurement, built ? &estimates_[before].state : nullptr,
+                                 estimate.state);
+      return;
+    } else {
+      fuse_with(object, measurement, before, estimate);
+    }
+  }
+
+  void fuse_with(const ObjectKey& object, const Measured& measurement, Place before,
+                 Estimate& estimate) {
     if (before == NOWHERE || !estimates_[before].known ||
         earlier_by(estimate.timestamp, REAR) > estimates_[before].timestamp) {
       estimate.state = State{};
@@ -484,6 +512,110 @@ class SensorFusion : public GatheringOperator {
     estimate.known = true;
   }
 
+  // -------------------------------------------------------------- with a gate
+
+  /// What is known of a key after a measurement; false while nothing is.
+  bool associate(const ObjectKey& object, const Measured& measurement, const Known* before,
+                 Known& after) {
+    const Microseconds at = measurement.timestamp;
+    if (before == nullptr) return begin_anew(object, measurement, after);
+    after = *before;
+    after.outside = false;
+    if (after.rival.known && earlier_by(at, REAR) > after.rival.value.timestamp) end_rival(after);
+    if (earlier_by(at, REAR) > after.believed.timestamp) {
+      if (!after.rival.known) return begin_anew(object, measurement, after);
+      take_over(after);
+    }
+    State predicted = after.believed;
+    predict(predicted, at);
+    GateDistance apart = distance(predicted, measurement);
+    if (apart.numbers == 0) {
+      // It does not say where its object is: true of whichever the key means.
+      update(predicted, measurement);
+      after.believed = predicted;
+      if (!after.rival.known) return true;
+      predict(after.rival.value, at);
+      update(after.rival.value, measurement);
+      return true;
+    }
+    if (is_inside(apart)) {
+      update(predicted, measurement);
+      after.believed = predicted;
+      end_rival(after);
+      return true;
+    }
+    if (after.rival.known) {
+      State moved = after.rival.value;
+      predict(moved, at);
+      apart = distance(moved, measurement);
+      if (apart.numbers != 0 && is_inside(apart)) {
+        if (at > after.rival.value.timestamp && after.agreed < Spec::gate_confirm) ++after.agreed;
+        update(moved, measurement);
+        after.rival.value = moved;
+        after.outside = after.agreed < Spec::gate_confirm;
+        if (!after.outside) take_over(after);
+        return true;
+      }
+    }
+    end_rival(after);
+    State fresh{};
+    after.outside = true;
+    if (!first(object, measurement, fresh)) return true;
+    after.rival = known(fresh);
+    after.rival_born = at;
+    after.agreed = 1;
+    if (Spec::gate_confirm == 1) {
+      take_over(after);
+      after.outside = false;
+    }
+    return true;
+  }
+
+  bool begin_anew(const ObjectKey& object, const Measured& measurement, Known& after) {
+    after = Known{};
+    after.born = measurement.timestamp;
+    return first(object, measurement, after.believed);
+  }
+
+  static bool is_inside(const GateDistance& apart) {
+    return apart.squared <= Spec::gate_limits[apart.numbers];
+  }
+
+  static void end_rival(Known& known) {
+    known.rival = Maybe<State>{};
+    known.rival_born = 0;
+    known.agreed = 0;
+  }
+
+  static void take_over(Known& known) {
+    known.believed = known.rival.value;
+    known.born = known.rival_born;
+    end_rival(known);
+  }
+
+  /// Whether a measurement was outside its object's gate, and the rival that it went into did not
+  /// come to be believed.
+  bool stays_outside(const ObjectKey& object, Place place) {
+    const Known& then = estimates_[place].state;
+    if (!then.outside) return false;
+    if (!then.rival.known) return true;
+    for (Place one = estimates_[place].after; one != NOWHERE; one = estimates_[one].after) {
+      compute(object, one);
+      if (estimates_[one].known && estimates_[one].state.born == then.rival_born) return false;
+    }
+    return true;
+  }
+
+  /// Whether a saved state can be of that moment.
+  static bool is_of(const Known& known, Microseconds timestamp) {
+    if constexpr (GATED) {
+      return known.believed.timestamp <= timestamp &&
+             (!known.rival.known || known.rival.value.timestamp <= timestamp);
+    } else {
+      return known.timestamp == timestamp;
+    }
+  }
+
   /// Forgets what is older than the windows. The newest estimate before the rear window stays: all
   /// that may still come is built upon it.
   void prune(const ObjectKey& object, Track& track) {
@@ -491,9 +623,8 @@ class SensorFusion : public GatheringOperator {
     const Microseconds front = earlier_by(newest, FRONT), rear = earlier_by(newest, REAR);
     while (estimates_[track.front].timestamp < front) {
       compute(object, track.front);
-      Estimate& estimate = estimates_[track.front];
-      leave(estimate);
-      track.front = estimate.after;
+      leave(object, track.front);
+      track.front = estimates_[track.front].after;
     }
     while (track.first != track.last) {
       const Place second = estimates_[track.first].after;
@@ -506,12 +637,19 @@ class SensorFusion : public GatheringOperator {
   }
 
   /// A measurement leaves the front window; if it is in no estimate, that is said.
-  void leave(Estimate& estimate) {
+  void leave(const ObjectKey& object, Place place) {
+    Estimate& estimate = estimates_[place];
     const Measured& measurement = measurements_[estimate.measurement];
     if (!estimate.known) {
       output_->drop(DropKind::FAILED, Reason::FUSION_UNSTARTED, 0, measurement.port,
                     measurement.row);
+    } else if constexpr (GATED) {
+      if (stays_outside(object, place)) {
+        output_->drop(DropKind::FAILED, Reason::FUSION_OUTSIDE, 0, measurement.port,
+                      measurement.row);
+      }
     }
+    (void)object;
     measurements_.give(estimate.measurement);
     estimate.measurement = NOWHERE;
   }
@@ -544,6 +682,12 @@ class SensorFusion : public GatheringOperator {
     if (next_drop_ != NO_TIME && newest_ <= next_drop_) return;
     const Microseconds oldest = earlier_by(earlier_by(newest_, REAR), REAR);
     next_drop_ = later_by(newest_, REAR);
+    if constexpr (GATED) {
+      // What is told of them has the order of their keys, also after a restart.
+      for (Place place = least_unseen(oldest); place != NOWHERE; place = least_unseen(oldest)) {
+        drop_track(place);
+      }
+    }
     Place next;
     for (Place place = tracks_.first(); place != NOWHERE; place = next) {
       next = tracks_.after(place);
@@ -556,12 +700,32 @@ class SensorFusion : public GatheringOperator {
     }
   }
 
+  /// The track with the least key, of those not measured since then.
+  Place least_unseen(Microseconds oldest) const {
+    Place least = NOWHERE;
+    for (Place place = tracks_.first(); place != NOWHERE; place = tracks_.after(place)) {
+      if (estimates_[tracks_[place].last].timestamp >= oldest) continue;
+      if (least == NOWHERE || tracks_.key(place) < tracks_.key(least)) least = place;
+    }
+    return least;
+  }
+
   void drop_track(Place track) {
     Place next;
     for (Place place = tracks_[track].first; place != NOWHERE; place = next) {
       next = estimates_[place].after;
-      if (estimates_[place].measurement != NOWHERE) leave(estimates_[place]);
-      estimates_.give(place);
+      if (estimates_[place].measurement != NOWHERE) {
+        if constexpr (GATED) compute(tracks_.key(track), place);
+        leave(tracks_.key(track), place);
+      }
+      if constexpr (!GATED) estimates_.give(place);
+    }
+    if constexpr (GATED) {
+      // What comes later says whether a rival came to be believed, so it stays until all is told.
+      for (Place place = tracks_[track].first; place != NOWHERE; place = next) {
+        next = estimates_[place].after;
+        estimates_.give(place);
+      }
     }
     tracks_.erase(track);
   }
@@ -641,7 +805,7 @@ class SensorFusion : public GatheringOperator {
     if (before != NOWHERE && timestamp < estimates_[before].timestamp) return false;
     if (estimate.known && estimate.computed) {
       if (!load_value(reader, estimate.state)) return false;
-      if (estimate.state.timestamp != timestamp) return false;
+      if (!is_of(estimate.state, timestamp)) return false;
     }
     if (!load_value(reader, measured)) return false;
     if (!estimate.computed && (!measured || before == NOWHERE)) return false;

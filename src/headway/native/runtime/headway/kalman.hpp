@@ -211,4 +211,69 @@ inline void observe_scaled(FilterState& state, double along_x, double along_y, d
           cov_vy, cov_scale);
 }
 
+// ---------------------------------------------------------------- reports that depend on each
+// other
+
+/// Of a correlation matrix; one below that is rounding, not knowledge.
+inline constexpr double LEAST_DETERMINANT = 1e-9;
+/// Of what is known already: never so little that what no report tells would be lost.
+inline constexpr double LEAST_SHARE = 1e-6;
+
+/// Covariance intersection of what is known of one axis with a report whose error may depend on it
+/// in any way.
+inline void intersect_axis(double& at, double& speed, double& position, double& cov,
+                           double& velocity, double told, double var_told,
+                           const Maybe<double>& told_speed, double var_told_speed) {
+  const double residual = told - at;
+  const double residual_velocity = told_speed.known ? told_speed.value - speed : 0.0;
+  double determinant = position * velocity - cov * cov;
+  const double least = LEAST_DETERMINANT * position * velocity;
+  if (!(determinant > least)) determinant = least;
+  const double known_p = velocity / determinant;
+  const double known_c = -cov / determinant;
+  const double known_v = position / determinant;
+  const double told_p = 1.0 / var_told;
+  const double told_v = told_speed.known ? 1.0 / var_told_speed : 0.0;
+  const double ours = 1.0 / determinant;
+  const double theirs = told_p * told_v;
+  const double mixed = known_p * told_v + known_v * told_p;
+  const double bend = mixed - ours - theirs;
+  double share = ours >= theirs ? 1.0 : 0.0;
+  if (bend > 0.0) share = (mixed - 2.0 * theirs) / (2.0 * bend);
+  if (!(share > LEAST_SHARE)) share = LEAST_SHARE;
+  if (share > 1.0) share = 1.0;
+  const double rest = 1.0 - share;
+  const double info_p = share * known_p + rest * told_p;
+  const double info_c = share * known_c;
+  const double info_v = share * known_v + rest * told_v;
+  determinant = info_p * info_v - info_c * info_c;
+  position = info_v / determinant;
+  cov = -info_c / determinant;
+  velocity = info_p / determinant;
+  const double pull = rest * told_p * residual;
+  const double pull_velocity = rest * told_v * residual_velocity;
+  at = at + (position * pull + cov * pull_velocity);
+  speed = speed + (cov * pull + velocity * pull_velocity);
+}
+
+/// Squared Mahalanobis distance of two numbers with these (co)variances from zero.
+inline double squared_distance(double residual_x, double residual_y, double var_x, double cov,
+                               double var_y) {
+  const double part = cov / var_x;
+  const double rest = residual_y - part * residual_x;
+  return residual_x * residual_x / var_x + rest * rest / (var_y - part * cov);
+}
+
+inline double position_distance(const FilterState& state, double x, double y, double var_x,
+                                double var_y) {
+  return squared_distance(x - state.x, y - state.y, state.var_x + var_x, state.cov_x_y,
+                          state.var_y + var_y);
+}
+
+inline double velocity_distance(const FilterState& state, double vx, double vy, double var_vx,
+                                double var_vy) {
+  return squared_distance(vx - state.vx, vy - state.vy, state.var_vx + var_vx, state.cov_vx_vy,
+                          state.var_vy + var_vy);
+}
+
 }  // namespace headway

@@ -49,6 +49,7 @@ enum class Reason : std::uint8_t {
   FUSION_UNSTARTED,      // nothing came that an estimate could have started with
   USER,                  // detail: a number that the user's class gave
   MALFORMED,             // not of the form that its source promises: known to who brought it
+  FUSION_OUTSIDE,        // outside the gate of its object, and of no other that took over the key
 };
 
 /// Where an operator puts what it makes. The kernel copies rows at once.

@@ -113,6 +113,17 @@ class OwnVehicleFusion final : public SensorFusion<Spec, OwnReading> {
     if (reading.heading.known) update_heading(state, reading.heading.value);
   }
 
+  /// Of the position: a speed says nothing of where the vehicle is.
+  GateDistance distance(const FilterState& state, const Measured& measurement) const override {
+    if constexpr (Base::GATED) {
+      const OwnReading& fix = measurement.reading;
+      if (fix.is_speed) return {0.0, 0};
+      return {position_distance(state, fix.x, fix.y, fix.var_x, fix.var_y), 2};
+    } else {
+      return Base::distance(state, measurement);
+    }
+  }
+
   void report(Microseconds at, Span<ObjectKey> measured) override {
     for (const ObjectKey& object : measured) {
       FilterState state{};

@@ -86,10 +86,33 @@ class SurroundingsFusion final : public SensorFusion<Spec, Sighting> {
 
   void update(FilterState& state, const Measured& measurement) const override {
     const Sighting& seen = measurement.reading;
-    observe_position(state, seen.x, seen.y, seen.var_x, seen.var_y);
     const MeasuredVelocity& velocity = seen.velocity;
+    if constexpr (IsCorrelated<Spec>::value) {
+      intersect_axis(state.x, state.vx, state.var_x, state.cov_x_vx, state.var_vx, seen.x,
+                     seen.var_x, maybe(velocity.known, velocity.vx), velocity.var_vx);
+      intersect_axis(state.y, state.vy, state.var_y, state.cov_y_vy, state.var_vy, seen.y,
+                     seen.var_y, maybe(velocity.known, velocity.vy), velocity.var_vy);
+      return;
+    }
+    observe_position(state, seen.x, seen.y, seen.var_x, seen.var_y);
     if (velocity.known) {
       observe_velocity(state, velocity.vx, velocity.vy, velocity.var_vx, velocity.var_vy);
+    }
+  }
+
+  GateDistance distance(const FilterState& state, const Measured& measurement) const override {
+    if constexpr (Base::GATED) {
+      const Sighting& seen = measurement.reading;
+      const MeasuredVelocity& velocity = seen.velocity;
+      const double squared = position_distance(state, seen.x, seen.y, seen.var_x, seen.var_y);
+      if (!velocity.known) return {squared, 2};
+      FilterState moved = state;
+      observe_position(moved, seen.x, seen.y, seen.var_x, seen.var_y);
+      return {squared + velocity_distance(moved, velocity.vx, velocity.vy, velocity.var_vx,
+                                          velocity.var_vy),
+              4};
+    } else {
+      return Base::distance(state, measurement);
     }
   }
 

@@ -1,0 +1,109 @@
+"""What is mutated, by subject, and which tests may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+SUBJECTS: Mapping[str, tuple[str, ...]] = {
+    "policies": ("src/headway/schedule/online/*.py",),
+    "static": (
+        "src/headway/schedule/static/validate.py",
+        "src/headway/schedule/static/timing.py",
+        "src/headway/schedule/static/insertion.py",
+        "src/headway/schedule/static/ranks.py",
+        "src/headway/schedule/static/from_plan.py",
+        "src/headway/schedule/static/periodic.py",
+    ),
+    "overload": (
+        "src/headway/schedule/overload/simulate.py",
+        "src/headway/schedule/overload/load_trials.py",
+        "src/headway/schedule/overload/admission_over_nodes.py",
+    ),
+    "bounds": (
+        "src/headway/compiler/latency/*.py",
+        "src/headway/compiler/deadlines.py",
+        "src/headway/compiler/utilisation.py",
+        "src/headway/model/quantities.py",
+    ),
+    "placement": (
+        "src/headway/compiler/placement/local_search.py",
+        "src/headway/compiler/placement/placement_problem.py",
+        "src/headway/compiler/placement/integer_program.py",
+    ),
+    "checks": (
+        "src/headway/compiler/check_query.py",
+        "src/headway/compiler/check_vehicle.py",
+        "src/headway/engine/declared_limits.py",
+    ),
+    "engine": (
+        "src/headway/engine/kernel.py",
+        "src/headway/engine/fast_path.py",
+        "src/headway/engine/virtual_time.py",
+        "src/headway/engine/ingest.py",
+        "src/headway/engine/results.py",
+        "src/headway/engine/waiting_room.py",
+        "src/headway/engine/watermarks.py",
+        "src/headway/engine/reservations.py",
+    ),
+    "operators": ("src/headway/engine/operators/*.py",),
+    "nodes": (
+        "src/headway/engine/nodes/peers.py",
+        "src/headway/engine/nodes/greeting.py",
+        "src/headway/engine/nodes/wire_format.py",
+    ),
+    "readers": (
+        "src/headway/files/graph_formats.py",
+        "src/headway/files/graph_draft.py",
+        "src/headway/sources/mdf_file.py",
+    ),
+    "studies": (
+        "studies/src/headway_studies/rop_edf/*.py",
+        "studies/src/headway_studies/hvlb_cc/schedule_lengths.py",
+        "studies/src/headway_studies/s_edf/sedf_basic.py",
+    ),
+}
+"""Modules whose mistakes would be believed: orders, bounds, checks, readers, counts of studies."""
+
+TESTS: tuple[str, ...] = (
+    "tests/compiler",
+    "tests/schedule",
+    "tests/engine",
+    "tests/files",
+    "tests/sources",
+    "tests/model",
+    "tests/studies",
+    "tests/front_door",
+)
+"""Where tests are looked for. Those that need Spark are left out, and so are those of native code,
+of pages and of the command line: a mistake of a module should be seen beside it, and these take
+long. ``--tests`` names others."""
+
+
+def modules(root: Path, subjects: tuple[str, ...] = ()) -> dict[str, str]:
+    """Every module to mutate, relative to ``root``, with its subject."""
+    unknown = [name for name in subjects if name not in SUBJECTS]
+    if unknown:
+        raise ValueError(f"no subject {unknown[0]!r}; there are {', '.join(SUBJECTS)}")
+    found = {}
+    for subject, patterns in SUBJECTS.items():
+        if subjects and subject not in subjects:
+            continue
+        for pattern in patterns:
+            paths = sorted(path for path in root.glob(pattern) if path.name != "__init__.py")
+            if not paths:
+                raise ValueError(f"{pattern}: no such module; mend {Path(__file__).name}")
+            found.update({path.relative_to(root).as_posix(): subject for path in paths})
+    return found
+
+
+def files_of_tests(root: Path, tests: tuple[str, ...] = TESTS) -> list[str]:
+    """The test files, relative to ``root``, folder by folder."""
+    found: dict[str, None] = {}
+    for name in tests:
+        place = root / name
+        if not place.exists():
+            raise ValueError(f"{name}: no such folder or file of tests")
+        paths = [place] if place.is_file() else sorted(place.rglob("test_*.py"))
+        found |= dict.fromkeys(path.relative_to(root).as_posix() for path in paths)
+    return list(found)

@@ -1,0 +1,151 @@
+"""Counts and ratios of overload trials, worked out by hand, at their boundaries."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.model.quantities import MILLISECOND
+from headway.model.taskset import FULL, OverloadTask, Range, TaskKind, TaskSet
+from headway.schedule.online import overload_policy_named
+from headway.schedule.overload.admission_over_nodes import NodePath, Stage
+from headway.schedule.overload.load_trials import (
+    LoadRow,
+    load_cells,
+    run_load_trial,
+    run_path_trial,
+    run_path_trials,
+)
+from headway.schedule.overload.simulate import (
+    Happening,
+    Release,
+    TaskOutcome,
+    TrialRecord,
+    simulate,
+)
+
+MS = MILLISECOND
+
+
+def test_a_miss_is_rejected_or_late() -> None:
+    task = TaskOutcome(name="t", hard=True, jobs=12, rejected=1, late=2)
+    assert task.misses == 3
+    assert task.miss_ratio == 0.25
+    assert TaskOutcome(name="t", hard=True, jobs=0, rejected=0, late=0).miss_ratio == 0.0
+
+
+def one_task(peak: int = FULL) -> TaskSet:
+    task = OverloadTask(
+        name="t",
+        kind=TaskKind.HARD,
+        period=10 * MS,
+        deadline=10 * MS,
+        utilisation=Range(1, peak, peak),
+    )
+    return TaskSet(name="one", tasks=(task,))
+
+
+def release(at: int, deadline: int, execution: int) -> Release:
+    return (at, deadline, 0, execution, execution * FULL // (deadline - at))
+
+
+@pytest.mark.parametrize(("execution", "late"), [(10 * MS, 0), (10 * MS + 1, 1)])
+def test_completion_exactly_at_the_deadline(execution: int, late: int) -> None:
+    record = TrialRecord()
+    found = simulate(
+        one_task(),
+        [release(0, 10 * MS, execution)],
+        overload_policy_named("op-edf"),
+        20 * MS,
+        record,
+    )
+    (task,) = found.tasks
+    assert (task.jobs, task.rejected, task.late) == (1, 0, late)
+    last = Happening.MISSED if late else Happening.COMPLETED
+    assert record.events[-1][:2] == (last, execution)
+    assert found.hard_misses == late
+
+
+@pytest.mark.parametrize(("duration", "jobs"), [(10 * MS, 1), (10 * MS - 1, 0)])
+def test_a_job_counts_when_its_deadline_lies_within_the_trial(duration: int, jobs: int) -> None:
+    """It is late either way; beyond the trial nobody asks."""
+    late = release(0, 10 * MS, 11 * MS)
+    found = simulate(one_task(), [late], overload_policy_named("op-edf"), duration)
+    (task,) = found.tasks
+    assert (task.jobs, task.late) == (jobs, jobs)
+
+
+def test_rows_of_a_trial() -> None:
+    """A task of 50 % alone misses nothing; one of 150 % with itself misses what its counts say."""
+    rows = list(
+        run_load_trial(
+            one_task(FULL // 2),
+            load=50,
+            trial=3,
+            policies=["op-edf"],
+            duration=100 * MS,
+            seed=1,
+        )
+    )
+    assert [(row.load, row.trial, row.policy, row.task, row.hard) for row in rows] == [
+        (50, 3, "op-edf", "t", True)
+    ]
+    assert rows[0].jobs > 5
+    assert (rows[0].rejected, rows[0].late, rows[0].miss_ratio) == (0, 0, 0.0)
+
+
+def row(trial: int, jobs: int, rejected: int, miss_ratio: float) -> LoadRow:
+    return LoadRow(
+        load=120,
+        trial=trial,
+        policy="cbs",
+        task="t",
+        hard=False,
+        jobs=jobs,
+        rejected=rejected,
+        late=0,
+        miss_ratio=miss_ratio,
+    )
+
+
+def test_a_cell_is_the_mean_over_its_trials() -> None:
+    (cell,) = load_cells([row(0, 4, 1, 0.25), row(1, 8, 6, 0.75)])
+    assert (cell.load, cell.policy, cell.task, cell.hard) == (120, "cbs", "t", False)
+    assert (cell.mean, cell.least, cell.most) == (0.5, 0.25, 0.75)
+    assert cell.deviation == pytest.approx(0.125**0.5)  # of two values: |a - b| / sqrt(2)
+    assert cell.rejected == (1 / 4 + 6 / 8) / 2
+    (alone,) = load_cells([row(0, 0, 0, 0.5)])
+    assert (alone.mean, alone.deviation, alone.rejected) == (0.5, 0.0, 0.0)
+
+
+def path(peak: int, gap: int = 20 * MS) -> NodePath:
+    stage = Stage(node="n", window=10 * MS, peak=peak)
+    return NodePath(name="p", kind=TaskKind.SOFT, gap=gap, stages=(stage,))
+
+
+def test_jobs_of_a_path_that_are_late() -> None:
+    """Of two jobs of 60 % of one window, released at once, the second ends at 12 of 10 ms."""
+    both = [(0, 0), (0, 0)]
+    found = run_path_trial([path(600_000)], both, "op-edf", 10 * MS)
+    assert (found.jobs, found.rejected, found.late) == ([2], [0], [1])
+    # their deadline at the very end of the trial still counts, one after it does not
+    found = run_path_trial([path(600_000)], both, "op-edf", 10 * MS - 1)
+    assert (found.jobs, found.rejected, found.late) == ([0], [0], [0])
+    # 50 % twice is exactly all there is
+    found = run_path_trial([path(500_000)], both, "op-edf", 10 * MS)
+    assert (found.jobs, found.late) == ([2], [0])
+
+
+def test_the_miss_ratio_of_paths() -> None:
+    rows = run_path_trials(
+        lambda load: [path(load * 10_000, gap=10 * MS if load > 100 else 20 * MS)],
+        loads=[60, 130],
+        trials=1,
+        policies=["op-edf"],
+        duration=100 * MS,
+    )
+    assert [row.load for row in rows] == [60, 130]
+    for one in rows:
+        assert one.jobs >= 4
+        assert one.miss_ratio == (one.rejected + one.late) / one.jobs
+    assert rows[0].miss_ratio == 0.0
+    assert rows[1].late == rows[1].jobs
