@@ -57,7 +57,9 @@ def densest(chain: Chain, until: int) -> list[int]:
 def opinion(chains: list[Chain], processor: Processor) -> list[int] | None:
     """The latest that a tuple of each chain can be done, from its sensing; None without a bound."""
     work = [processor.work(chain) for chain in chains]
-    share = sum(Fraction(w * c.count, c.period) for w, c in zip(work, chains, strict=True))
+    share = sum(
+        (Fraction(w * c.count, c.period) for w, c in zip(work, chains, strict=True)), Fraction(0)
+    )
     if share >= 1:
         return None
     busy = _busy(chains, work)
