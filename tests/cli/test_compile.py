@@ -175,7 +175,7 @@ def test_a_pin_of_no_operator_is_noted(tmp_path: Path) -> None:
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:
-    arguments = ("compile", QUERY, "--vehicle", PAPER, "--json", "--no-advice")
+    arguments = ("compile", QUERY, "--vehicle", MODERN, "--json")
     assert headway(*arguments).out == headway(*arguments).out
 
 
