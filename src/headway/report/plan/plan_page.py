@@ -179,7 +179,8 @@ def _promises(plan: Plan) -> str:
         "<section><h2>Where the time goes</h2>\n"
         f'<ul class="key">{key}</ul>\n'
         f'<p class="muted"><small>All bars have one scale; a whole one is '
-        f'{milliseconds(longest_bar(plan))} ms.</small></p>\n<div class="cards">\n{cards}\n</div></section>'
+        f"{milliseconds(longest_bar(plan))} ms.</small></p>\n"
+        f'<div class="cards">\n{cards}\n</div></section>'
         f"{_fixes(plan)}"
     )
 
