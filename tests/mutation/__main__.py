@@ -27,9 +27,9 @@ def main(arguments: Sequence[str]) -> int:
     subjects = modules(ROOT, tuple(asked.subject))
     mutants = drawn(ROOT, subjects, asked.count, asked.seed)
     files = files_of_tests(ROOT, tuple(asked.tests))
-    preload()
     with tempfile.TemporaryDirectory(prefix="headway-mutation-") as scratch:
         copies = [copy_of(ROOT, Path(scratch).resolve() / f"copy{n}") for n in range(asked.jobs)]
+        preload(copies[0])
         kept = KeptReach(ROOT / "build" / "mutation", ROOT)
         watch(copies, files, kept, _say)
         if asked.watch_only:

@@ -46,6 +46,7 @@ def changed(text: str) -> list[str]:
         ("f(Kind.LATE); g(Kind.SHED)", None),
         ("raise Wrong(a + 1)", []),
         ("assert a < 1", []),
+        ("x = zip(a, b, strict=True)", []),
         ('"""A text."""', []),
         ("f'{a + 1}'", []),
         ("name + 'é'", []),

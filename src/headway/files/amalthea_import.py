@@ -362,14 +362,17 @@ class _Import:
                     deadline=due[way[-1]],
                     age=chain.age,
                     reaction=chain.reaction,
-                    through=tuple(self._through(way, tasks)),
+                    through=tuple(self._through(way, tasks, {reader for _, reader in edges})),
                 )
 
-    def _through(self, way: list[str], tasks: dict[str, TaskModel]) -> Iterator[str]:
-        """The streams of a chain: what its tasks read by a clock, and what they make."""
+    def _through(
+        self, way: list[str], tasks: dict[str, TaskModel], reading: set[str]
+    ) -> Iterator[str]:
+        """The streams of a chain: what its tasks read by a clock, and what they make. One whose
+        first task reads others begins at that task's instants."""
         for place, name in enumerate(way):
             stimulus = self._stimulus(tasks[name])
-            if place and stimulus is not None and not stimulus.by_task:
+            if (place or name in reading) and stimulus is not None and not stimulus.by_task:
                 yield f"{self.named('task', name)}{READS}"
             yield self.named("task", name)
 

@@ -154,6 +154,18 @@ def test_every_tuple_comes_out_or_is_listed_and_never_too_many_wait(
     assert outputs + len(result.side.dropped) == len(given)
 
 
+def test_only_soft_jobs_are_too_many_for_their_task() -> None:
+    """Jobs of one CBS server wait for each other. Beyond the limit a soft one is not taken; a hard
+    one is, however many soft ones wait."""
+    result = run([(0, "b")] * 9 + [(1, "a")], most=3, policy="cbs")
+    reason = "3 jobs wait for others of their task"
+    told = [one.where for _, one in result.side.dropped if one.reason == reason]
+    assert told == ["for_b"] * 5  # one runs and three wait for it
+    assert len(result.outputs["a"]) == 1
+    assert len(result.outputs["b"]) == 4
+    assert {one.kind for _, one in result.side.dropped} == {DropKind.SHED}
+
+
 def test_a_window_does_not_wait_for_what_was_shed() -> None:
     query = Query(
         name="windowed",
