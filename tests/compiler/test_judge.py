@@ -305,11 +305,10 @@ outputs: {o: {from: f, deadline: 1 s}}
     assert promise.blame == "ecu"
 
 
-def test_several_cores_have_no_bound_yet() -> None:
+def test_several_cores_have_a_bound_for_one_queue() -> None:
+    """Another job under way, this one, and the time in which a core may idle: half of 3 ms."""
     plan = parallel({"a": (MS,)}, {"a": 10 * MS}, cores=2)
-    assert promises(plan)["a"].reason == (
-        "ecu has 2 cores: bounds are known for one core only; declare each core as a node"
-    )
+    assert promises(plan)["a"].bound == 1_500_000
 
 
 def test_what_follows_an_unbounded_task_has_the_first_cause() -> None:
