@@ -328,13 +328,13 @@ class Join(OperatorBase):
         return replace(self, partners=(port, most))
 
     def most_results(self, stream: str) -> int:
-        """Pairs are charged to the port whose partners are limited, if one is; a timeout can add
-        a tuple that goes out alone."""
+        """Pairs are charged to the port whose partners are limited, if one is. With a timeout a
+        tuple that finds none goes out alone: then nothing else is charged to it."""
         alone = 1 if self.timeout is not None else 0
         if self.partners is None:
-            return (self.most_outputs or 1) + alone
+            return max(self.most_outputs or 1, alone)
         port, most = self.partners
-        return alone + sum(most for i in self.inputs if i.stream == stream and i.port == port)
+        return max(alone, sum(most for i in self.inputs if i.stream == stream and i.port == port))
 
     def problems(self) -> Iterator[Problem]:
         ports = [port.port for port in self.inputs]

@@ -28,7 +28,8 @@ from headway.engine.program import assemble
 from headway.engine.trace import EventKind, Trace
 from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_time import ENDED, WallTime, apart
-from headway.errors import NodeFailed
+from headway.errors import FileError, NodeFailed, Problem
+from headway.errors import Place as FilePlace
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND
 from headway.model.query import Criticality
 from headway.model.user_operator import Row
@@ -514,8 +515,13 @@ class NodeProcess:
             taken_in(safe=False)
             return
         node = kept.checkpoint.node
-        run.restore(kept.checkpoint.run)
-        others.restore(node["others"], kept.checkpoint.senders)
+        try:
+            run.restore(kept.checkpoint.run)
+            others.restore(node["others"], kept.checkpoint.senders)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            what = f"this state cannot be taken up: {type(error).__name__}: {error}"
+            want = "start the node without --resume"
+            raise FileError(Problem(what, place=FilePlace(str(state.path)), want=want)) from error
         self._dropped = {kind: Counter(at) for kind, at in node["dropped"].items()}
         self._keeping_up.restore(node["behind"])
         self._resumption.missed = dict(node["missed"])
