@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Visitor
 from tests.browser.sample_replay import OWN, SPEED, WARNED, WARNING_AT, sample_replay
 
+from headway.report.replay.replay_data import Encounter
 from headway.report.replay.replay_page import replay_page
 
 REPLAY = sample_replay()
@@ -135,6 +137,73 @@ def test_the_run_switch_changes_what_is_known_not_what_is_true(visitor: Visitor)
     assert pixels(page, "strips") != strips
     assert page.locator("aside h2:visible").inner_text() == "FIFO+"
     assert page.locator("aside td.broken:visible").inner_text() == "crash"
+
+
+def test_two_runs_side_by_side(visitor: Visitor) -> None:
+    """The same moment in both: one is warned, the other is not yet, and later crashes."""
+    page = opened(visitor)
+    assert not page.locator("#other").is_visible()
+    page.get_by_role("button", name="two side by side").click()
+    assert state(page)["beside"] == "FIFO+"
+    assert page.locator("#run-name").inner_text() == "S-EDF"
+    seek(page, 3.0)
+    assert page.locator("#alert").is_visible()
+    assert not page.locator("#other-alert").is_visible()
+    assert pixels(page, "map") != pixels(page, "other-map")
+    seek(page, 6.5)
+    assert page.locator("#other-alert").inner_text() == (
+        f"✕ crash with car {WARNED}, known 1.3 s before"
+    )
+    assert "crash" not in (page.locator("#alert").text_content() or "")
+    page.locator("#other-run").select_option("0")
+    assert "crash" not in (page.locator("#other-alert").text_content() or "")
+    page.keyboard.press("2")
+    assert page.locator("#alert").inner_text().startswith("✕ crash")
+    page.keyboard.press("b")
+    assert state(page)["beside"] is None
+    assert not page.locator("#other").is_visible()
+
+
+def test_the_whole_map_fills_its_frame(visitor: Visitor) -> None:
+    page = opened(visitor)
+    page.get_by_role("button", name="whole map").click()
+    box = page.locator("#map").bounding_box()
+    assert box is not None
+    spans = page.evaluate("replayState().spans")
+    assert box["width"] / box["height"] == pytest.approx(spans[0] / spans[1], rel=0.02)
+    page.get_by_role("button", name="follow").click()
+    wide = page.locator("#map").bounding_box()
+    assert wide is not None
+    assert wide["width"] > box["width"]
+
+
+def test_the_page_says_what_one_sees_and_what_a_crash_is(visitor: Visitor) -> None:
+    page = opened(visitor)
+    assert page.locator(".story").inner_text() == (
+        "Our car (blue) drives among 39 others, and one of them would hit it (orange). S-EDF knows "
+        "1 of 1 in time to stop; FIFO+ knows 0 of 1 in time to stop."
+    )
+    assert (
+        page.locator("aside p:visible")
+        .inner_text()
+        .startswith("A crash: our car knew of the other less than 2.8 s before the impact")
+    )
+
+
+def test_opens_a_little_before_the_first_car_that_would_hit_ours(visitor: Visitor) -> None:
+    late = replace(
+        REPLAY,
+        runs=tuple(
+            replace(run, encounters=(Encounter(WARNED, 7_000_000, crash=True, detected=known),))
+            for run, known in zip(REPLAY.runs, (None, 6_500_000), strict=True)
+        ),
+    )
+    page = visitor.open(replay_page(late))
+    page.wait_for_function("window.replayState !== undefined")
+    # 7 s less 2.8 s, when it should have been known, less 3 s
+    assert state(page)["time"] == pytest.approx(1.2)
+    assert car(state(page), OWN)
+    assert state(page)["follow"]
 
 
 def test_keyboard(visitor: Visitor) -> None:

@@ -85,6 +85,19 @@ def test_a_run_reaches_what_was_bounded() -> None:
     assert seen.reaction <= chain.reaction.bound
 
 
+def test_a_chain_can_begin_at_a_clock() -> None:
+    """From an instant of ``a``: run 1, sent 3, held 20, run 2; a change waits up to 5 for it."""
+    plan = plan_of(LINKED.replace("reaction: 50 ms", "reaction: 50 ms, through: [a, b]"))
+    (chain,) = chains_of(plan)
+    assert chain.streams == ("a", "b")
+    assert (chain.age.bound, chain.reaction.bound) == (26 * MS, 31 * MS)
+    times = [5 * MS * k + 100 * MICROSECOND for k in range(0, 80, 2)]
+    (seen,) = run(plan, [Arrival(t, "s", (t // MICROSECOND, 1)) for t in times]).chains
+    # Read by a at 400, on n1 at 402, read by b at 420, out at 422; or at 35 and 40, out at 42.
+    assert seen.age == 22 * MS
+    assert seen.reaction == 27 * MS
+
+
 def test_requirements_are_judged_like_deadlines() -> None:
     plan = plan_of(LINKED.replace("age: 36 ms", "age: 35999 us"))
     assert plan.verdict is not None

@@ -305,11 +305,10 @@ outputs: {o: {from: f, deadline: 1 s}}
     assert promise.blame == "ecu"
 
 
-def test_several_cores_have_no_bound_yet() -> None:
+def test_several_cores_have_a_bound_for_one_queue() -> None:
+    """Another job under way, this one, and the time in which a core may idle: half of 3 ms."""
     plan = parallel({"a": (MS,)}, {"a": 10 * MS}, cores=2)
-    assert promises(plan)["a"].reason == (
-        "ecu has 2 cores: bounds are known for one core only; declare each core as a node"
-    )
+    assert promises(plan)["a"].bound == 1_500_000
 
 
 def test_what_follows_an_unbounded_task_has_the_first_cause() -> None:
@@ -320,6 +319,14 @@ def test_what_follows_an_unbounded_task_has_the_first_cause() -> None:
         )
     )
     assert promises(plan)["o"].reason.startswith("n closes a window only when later tuples come")
+
+
+def test_what_follows_an_unbounded_node_over_a_bus() -> None:
+    """The second node and the bus have done nothing wrong."""
+    plan = compiled(ONE_STREAM, TWO_NODES.replace("n1: {}", "n1: {cores: 2}"))
+    promise = promises(plan)["o"]
+    assert promise.bound is None
+    assert promise.reason.startswith("n1 has 2 cores: bounds are known for one core only")
 
 
 def test_without_a_vehicle_there_is_no_verdict() -> None:

@@ -162,6 +162,11 @@ class _Finder(ast.NodeVisitor):
             self._add(node, "sign", start, gap, gap.replace("-", "", 1))
         self.generic_visit(node)
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """``zip(..., strict=True)`` says what holds anyway."""
+        if node.arg != "strict":
+            self.visit(node.value)
+
     def visit_Call(self, node: ast.Call) -> None:
         called = node.func
         if isinstance(called, ast.Name) and called.id in CALLS:

@@ -40,8 +40,8 @@ class WatchedTest:
 class Watcher:
     """A pytest plugin that writes what the tests of a run have entered."""
 
-    def __init__(self, root: Path, result: Path) -> None:
-        self._root = f"{root}{os.sep}"
+    def __init__(self, roots: Sequence[Path], result: Path) -> None:
+        self._roots = tuple(f"{root}{os.sep}" for root in roots)
         self._result = result
         self._passed = False
 
@@ -64,9 +64,10 @@ class Watcher:
             threading.settrace(None)
         if self._passed:
             own = {
-                f"{code.co_filename.removeprefix(self._root)}::{code.co_qualname}"
+                f"{code.co_filename.removeprefix(root)}::{code.co_qualname}"
+                for root in self._roots
                 for code in codes.values()
-                if code.co_filename.startswith(self._root)
+                if code.co_filename.startswith(root)
             }
             seconds = round(time.process_time() - began, 3)
             told = {"name": item.nodeid, "seconds": seconds, "functions": sorted(own)}
@@ -87,9 +88,10 @@ class Reach:
     def tests_for(self, mutant: Mutant) -> list[WatchedTest]:
         """First those that enter the mutated function, then the others of their files.
 
-        For what runs on import, and for a function that nothing was seen to enter, those that enter
-        anything of the module. Files take turns, each with its quickest test first: what kills a
-        mutant is more often another file than one more test of the same.
+        Files take turns, each with its quickest test first: what kills a mutant is more often
+        another file than one more test of the same. For a function that nothing was seen to enter,
+        those that enter anything of the module. For what runs on import all tests of their files,
+        first those that enter little: a test of a flag need not enter anything.
         """
         function = f"{mutant.path}::{mutant.within}"
         first = [
@@ -102,9 +104,11 @@ class Reach:
             module = f"{mutant.path}::"
             first = [t for t in self.tests if any(name.startswith(module) for name in t.functions)]
         files = {test.file for test in first}
-        seen = {test.name for test in first}
+        seen = {test.name for test in first} if mutant.within else set()
         rest = [test for test in self.tests if test.file in files and test.name not in seen]
-        return [*_in_turns(first), *_in_turns(rest)]
+        if mutant.within:
+            return [*_in_turns(first), *_in_turns(rest)]
+        return sorted(rest, key=lambda test: (len(test.functions), test.seconds, test.name))
 
 
 def _in_turns(tests: Sequence[WatchedTest]) -> list[WatchedTest]:

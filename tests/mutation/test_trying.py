@@ -18,7 +18,8 @@ from tests.mutation.trying import Tried, Verdict, chosen
 
 ROOT = Path(__file__).parents[2]
 
-MODULE = """
+MODULE = """\
+SEVEN = 7
 def ratio(misses, jobs):
     return misses / jobs if jobs else 0.0
 
@@ -26,7 +27,7 @@ def ratio(misses, jobs):
 def countdown(start):
     while start:
         start //= 2
-    return 7
+    return SEVEN
 
 
 def unseen(first, second):
@@ -108,7 +109,7 @@ def test_a_small_project(project: Path) -> None:
     assert fates[3, "arithmetic", " * "]["by"] == "tests/test_small.py::test_ratio"
     assert fates[3, "condition true", "True"]["by"] == "tests/test_small.py::test_weakly"
     assert fates[8, "statement gone", "pass"]["verdict"] == "killed by its time"
-    assert fates[9, "number", "8"]["by"] == "tests/test_small.py::test_countdown"
+    assert fates[1, "number", "8"]["by"] == "tests/test_small.py::test_countdown"
     assert fates[13, "arithmetic", " - "]["verdict"] == "survived"
     assert found["killed"] + found["survived"] == found["mutants"] == len(fates)
     assert "-    return first + second\n+    return first - second\n" in told.stdout
@@ -157,10 +158,16 @@ def test_which_tests_come_first() -> None:
 
 
 def test_as_many_as_the_limit_allows() -> None:
-    tests = [WatchedTest(f"a.py::{n}", seconds, frozenset()) for n, seconds in enumerate([4, 2, 9])]
-    quick, slow = chosen(tests, 8)
-    assert [one.seconds for one in quick] == [4]
-    assert [one.seconds for one in slow] == [2]
+    """Those that are quick first; if all are slow, these."""
+
+    def given(*seconds: float) -> tuple[list[float], list[float]]:
+        tests = [WatchedTest(f"a.py::{n}", one, frozenset()) for n, one in enumerate(seconds)]
+        quick, slow = chosen(tests, 8)
+        return [one.seconds for one in quick], [one.seconds for one in slow]
+
+    assert given(4, 1.5, 9, 0.5) == ([1.5, 0.5], [4])
+    assert given(4, 5, 3) == ([4, 3], [])
+    assert given(9) == ([], [])
 
 
 def test_the_table() -> None:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from tests.mutation.forked import Running, start
+from tests.mutation.forked import Changed, Running, start
 from tests.mutation.mutants import Mutant
 from tests.mutation.reach import KeptReach, Reach, WatchedTest, Watcher
 
-QUICK = 5.0
+FIRST = "copy0"
+"""the copy that Headway is imported from once for all"""
+QUICK = 2.0
 """seconds of tests that are tried first, before those that take longer"""
 OPTIONS = (
     "-q",
@@ -117,14 +119,16 @@ def _watch_one(copy: Path, file: str) -> Running:
     options = [option for option in OPTIONS if option != "-x"]
     result = _result(copy)
     result.write_text("")
-    return start(copy, [*options, file], _log(copy), LONGEST_FILE, lambda: [Watcher(copy, result)])
+    roots = [copy, copy.with_name(FIRST)]
+    watcher = Watcher(roots, result)
+    return start(copy, [*options, file], _log(copy), LONGEST_FILE, lambda: [watcher])
 
 
 @dataclass(slots=True)
 class _Trial:
     mutant: Mutant
     slow: list[WatchedTest]
-    source: bytes
+    change: Changed
     run: Running
     tried: int
 
@@ -145,20 +149,21 @@ def try_all(
             if not quick:
                 yield Tried(mutant, Verdict.UNREACHED)
                 continue
-            source = _plant(copy, mutant)
-            trials[copy] = _Trial(mutant, slow, source, _run(copy, quick, grace), len(quick))
+            change = _plant(copy, mutant)
+            run = _run(copy, quick, grace, change)
+            trials[copy] = _Trial(mutant, slow, change, run, len(quick))
         time.sleep(0.02)
         for copy, trial in list(trials.items()):
             code = trial.run.ended()
             if code is None:
                 continue
             if code == 0 and trial.slow:
-                trial.run = _run(copy, trial.slow, grace)
+                trial.run = _run(copy, trial.slow, grace, trial.change)
                 trial.tried += len(trial.slow)
                 trial.slow = []
                 continue
             del trials[copy]
-            (copy / trial.mutant.path).write_bytes(trial.source)
+            (copy / trial.mutant.path).write_bytes(trial.change.before)
             yield Tried(trial.mutant, *_judged(copy, code, trial.run.late), trial.tried)
 
 
@@ -176,22 +181,24 @@ def chosen(
         elif sooner + later + test.seconds <= limit:
             slow.append(test)
             later += test.seconds
-    return quick, slow
+    return (quick, slow) if quick else (slow, [])
 
 
-def _plant(copy: Path, mutant: Mutant) -> bytes:
+def _plant(copy: Path, mutant: Mutant) -> Changed:
+    """In the file, for processes that a test starts and for what is imported anew."""
     path = copy / mutant.path
-    source = path.read_bytes()
-    path.write_bytes(mutant.applied(source))
+    before = path.read_bytes()
+    after = mutant.applied(before)
+    path.write_bytes(after)
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
         compiled.unlink()
-    return source
+    return Changed(mutant.path, before, after)
 
 
-def _run(copy: Path, tests: Sequence[WatchedTest], grace: int) -> Running:
+def _run(copy: Path, tests: Sequence[WatchedTest], grace: int, change: Changed) -> Running:
     seconds = grace + int(TIMES * sum(test.seconds for test in tests))
     names = [test.name for test in tests]
-    return start(copy, [*OPTIONS, *names], _log(copy), seconds, list)
+    return start(copy, [*OPTIONS, *names], _log(copy), seconds, change=change)
 
 
 def _log(copy: Path) -> Path:

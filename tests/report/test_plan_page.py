@@ -10,7 +10,8 @@ from tests.report.study import collision_warning
 
 from headway.model.plan import Asked, ChangedLine, FixedBound, LatencyStep, PlanFix
 from headway.model.quantities import SECOND
-from headway.report.plan.plan_page import plan_html, time_bar
+from headway.report.plan import plan_tables
+from headway.report.plan.plan_page import longest_bar, plan_html, time_bar
 
 VOID = {"meta"}
 
@@ -116,16 +117,29 @@ def test_a_plan_without_a_verdict_has_no_promises() -> None:
     assert "Where the time goes" not in text
 
 
-def test_the_bar_shows_each_step_in_proportion() -> None:
+def test_the_bars_show_each_step_in_proportion_and_have_one_scale() -> None:
+    """As wide as the longest of all bounds and of the deadlines that are drawn."""
     plan = collision_warning()
     assert plan.verdict is not None
-    promise = plan.verdict.promises[0]
-    bar = time_bar(promise, plan)
-    widths = [float(width) for width in re.findall(r'<rect[^>]* width="([\d.]+)%"', bar)]
-    assert len(widths) == len(promise.steps)
-    for width, step in zip(widths, promise.steps, strict=True):
-        assert abs(width - 100 * step.time / (1.01 * promise.deadline)) < 0.01
-    assert "deadline 30 ms" in bar
+    bounds = {promise.output: promise.bound or 0 for promise in plan.verdict.promises}
+    near = [p.deadline for p in plan.verdict.promises if p.deadline <= 2 * bounds[p.output]]
+    whole = max(*bounds.values(), *near)
+    assert longest_bar(plan) == whole
+    for promise in plan.verdict.promises:
+        bar = time_bar(promise, plan)
+        widths = [float(width) for width in re.findall(r'<rect[^>]* width="([\d.]+)%"', bar)]
+        assert len(widths) == len(promise.steps)
+        for width, step in zip(widths, promise.steps, strict=True):
+            assert abs(width - 100 * step.time / (1.01 * whole)) < 0.01
+    assert "deadline 30 ms" in time_bar(plan.verdict.promises[0], plan)
+
+
+def test_the_page_says_which_ecu_is_on_which_bus() -> None:
+    plan = collision_warning()
+    rows = {row[0]: row[3] for row in plan_tables.connections(plan).rows}
+    assert rows == {"bus1": "node1, node2, gateway", "bus2": "node3, gateway"}
+    text = Reader(plan_html(plan)).text
+    assert all(nodes in text for nodes in rows.values())
 
 
 def test_a_far_deadline_is_named_and_not_drawn() -> None:

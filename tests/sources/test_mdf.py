@@ -131,12 +131,12 @@ def test_long_measurements_come_in_pieces(tmp_path: Path, monkeypatch: pytest.Mo
         (
             "mdf: a\nmcap: b",
             {"v": "int"},
-            "not right; got ['mdf', 'mcap']; want one of the keys mdf, mcap",
+            "not right; got ['mdf', 'mcap']; want one of the keys mdf, mcap, bsm, cam",
         ),
         (
             "columns: {v: flag}",
             {"v": "int"},
-            "not right; got ['columns']; want one of the keys mdf, mcap",
+            "not right; got ['columns']; want one of the keys mdf, mcap, bsm, cam",
         ),
     ],
 )

@@ -92,7 +92,7 @@ def test_rates_say_what_they_rest_on() -> None:
 
 def test_another_city_is_another_drive_and_the_same_again() -> None:
     with studies_on_short_drives():
-        cell: Cell = {"part": "drive", "city": 5, "trials": 1}
+        cell: Cell = {"part": "drive", "city": 5, "trial": 0}
         rows = cities.run(cell)
         city_drive.cache_clear()
         assert cities.run(cell) == rows

@@ -334,8 +334,10 @@ def test_a_broken_study_of_another_package_is_named_and_harms_nobody(tmp_path: P
     assert "the study 'half' of the package half-done cannot be loaded: ModuleNotFound" in half
     assert "the study 'other' of the package half-done does not derive from headway_stu" in other
     refused = listed("basic", "half")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.endswith("correct or uninstall half-done, or choose another study\n")
+    assert refused.returncode == 2
+    (problem,) = json.loads(refused.stdout)["problems"]
+    assert problem["what"].startswith("the study 'half' of the package half-done cannot be loaded")
+    assert problem["want"] == "correct or uninstall half-done, or choose another study"
 
 
 def test_two_equal_cells_are_a_fault_of_the_study() -> None:

@@ -137,3 +137,23 @@ def test_only_rop_edf_has_everything_in_table_6() -> None:
     complete = [name for name, policy in OVERLOAD_POLICIES.items() if all(policy.features)]
     assert all(name.startswith("rop-edf") for name in complete)
     assert {"rop-edf-1", "rop-edf-2"} <= set(complete)
+
+
+def test_the_miss_ratio_of_hard_tasks_by_hand() -> None:
+    """Of all jobs of a set's hard tasks, the rejected and the late; soft ones do not count."""
+
+    def row(trial: int, jobs: int, rejected: int, late: int, *, hard: bool = True) -> LoadRow:
+        return LoadRow(
+            load=110,
+            trial=trial,
+            policy="p",
+            task="t",
+            hard=hard,
+            jobs=jobs,
+            rejected=rejected,
+            late=late,
+            miss_ratio=0.0,
+        )
+
+    rows = [row(0, 10, 1, 2), row(0, 30, 0, 5), row(1, 8, 2, 0), row(1, 8, 8, 0, hard=False)]
+    assert hard_tasks.hard_miss_ratios_by_set(rows) == {("p", 110): [0.2, 0.25]}

@@ -10,6 +10,7 @@ from tests.engine.support import run, slots_of
 
 from headway_studies.row_reading import number, values, where
 from headway_studies.s_edf.sedf_basic import (
+    MARGIN,
     OPERATOR_COST,
     POLICIES,
     TUPLES,
@@ -18,6 +19,7 @@ from headway_studies.s_edf.sedf_basic import (
     grid,
     prepare,
     run_trial,
+    statements,
 )
 from headway_studies.study import Row
 
@@ -147,3 +149,35 @@ def test_without_scheduling_costs_trains_gain_nothing() -> None:
     trains, single = (run(plan, given, policy) for policy in ("s-edf", "s-edf-primitive"))
     assert trains.outputs["output1"].completed == single.outputs["output1"].completed
     assert trains.kernel.now == single.kernel.now == 28 * 6 * OPERATOR_COST
+
+
+def test_statements_by_hand() -> None:
+    """Each statement holds by the difference of mean miss ratios that it speaks of."""
+    means = {
+        ("input1", False): {"s-edf": 0.20, "s-edf-primitive": 0.50},
+        ("input2", False): {"s-edf": 0.30, "s-edf-primitive": 0.45},
+        ("input1", True): {
+            "s-edf": 0.10, "s-edf-primitive": 0.18, "fifo+": 0.40, "mc+": 0.41, "pcs": 0.60,
+        },
+        ("input2", True): {
+            "s-edf": 0.20, "s-edf-primitive": 0.21, "fifo+": 0.50, "mc+": 0.90, "pcs": 0.70,
+        },
+    }  # fmt: skip
+    rows: list[Row] = [
+        {"input": given, "batches": batches, "policy": policy, "tuples": 1, "miss_ratio": ratio}
+        for (given, batches), policies in means.items()
+        for policy, mean in policies.items()
+        for ratio in (mean - 0.05, mean + 0.05)
+    ]
+    found = {(one.figure, one.published): one.by for one in statements(rows)}
+    assert found == {
+        ("figure 9", "operator trains lower the miss ratio on input1"): pytest.approx(0.30),
+        ("figure 10", "operator trains lower the miss ratio on input2"): pytest.approx(0.15),
+        ("figure 9", "batches leave trains less to gain"): pytest.approx(0.30 - 0.08),
+        ("figure 11", "S-EDF misses less than FIFO+, MC+ and PCS on input1"): pytest.approx(0.30),
+        ("figure 11", "FIFO+ is better than PCS on input1"): pytest.approx(0.20),
+        ("figure 12", "S-EDF misses less than FIFO+, MC+ and PCS on input2"): pytest.approx(0.30),
+        ("figure 12", "FIFO+ is better than PCS on input2"): pytest.approx(0.20),
+        ("figure 11", "MC+ is about like FIFO+ on input1"): pytest.approx(MARGIN - 0.01),
+        ("figure 12", "MC+ is worse than FIFO+ on input2"): pytest.approx(0.40),
+    }

@@ -57,6 +57,9 @@ class ChainWatch:
     def __init__(self, plan: Plan) -> None:
         self._graph = graph_of(plan.query)
         self._chains = plan.verdict.chains if plan.verdict is not None else ()
+        self._first = _greatest(self._chains, self._graph)
+        self._known = {course[:n] for _, course in self._first for n in range(1, len(course) + 1)}
+        """the courses of the chains, and how they begin"""
         self._origins: dict[int, Origins] = {}
         self._seen: dict[tuple[str, Course], _Seen] = {}
 
@@ -67,16 +70,17 @@ class ChainWatch:
         """A tuple has entered the query."""
         self._note(root, (((source,), timestamp * MICROSECOND),))
 
-    def read(self, sample: str, roots: Mapping[str, int], root: int) -> None:
-        """A clock has read what goes back to ``roots``, by port."""
-        self._note(
-            root,
-            tuple(
-                ((*course, f"{sample}.{port}"), sensed)
-                for port, before in roots.items()
-                for course, sensed in self._origins.get(before, ())
-            ),
-        )
+    def read(self, sample: str, roots: Mapping[str, int], root: int, now: int) -> None:
+        """A clock has read what goes back to ``roots``, by port. Chains may begin there."""
+        found = [
+            ((*course, f"{sample}.{port}"), sensed)
+            for port, before in roots.items()
+            for course, sensed in self._origins.get(before, ())
+            if (*course, f"{sample}.{port}") in self._known
+        ]
+        if (sample,) in self._known:
+            found.append(((sample,), now))
+        self._note(root, tuple(found))
 
     def _note(self, root: int, origins: Origins) -> None:
         if len(self._origins) >= MOST_ROOTS:
@@ -99,9 +103,8 @@ class ChainWatch:
 
     def measured(self) -> tuple[ChainMeasure, ...]:
         """What was seen of each chain of the plan, in its order."""
-        first = _greatest(self._chains, self._graph)
         return tuple(
-            self._measure(chain, known=first[_key(chain, self._graph)] is chain)
+            self._measure(chain, known=self._first.get(_key(chain, self._graph)) is chain)
             for chain in self._chains
         )
 
@@ -136,7 +139,8 @@ def _greatest(chains: Iterable[Chain], graph: Graph) -> dict[tuple[str, Course],
     """Of the chains that cannot be told apart the one with the greatest bounds."""
     found: dict[tuple[str, Course], Chain] = {}
     for chain in chains:
-        if chain.streams[0] not in graph.sources:
+        first = chain.streams[0]
+        if first not in graph.sources and graph.operators[first].clock is None:
             continue
         key = _key(chain, graph)
         if key not in found or _size(chain) > _size(found[key]):

@@ -107,7 +107,7 @@ class Witness(Protocol):
     """Is told where values come from and where they go (:mod:`headway.engine.chain_watch`)."""
 
     def entered(self, source: str, timestamp: int, root: int) -> None: ...
-    def read(self, sample: str, roots: Mapping[str, int], root: int) -> None: ...
+    def read(self, sample: str, roots: Mapping[str, int], root: int, now: int) -> None: ...
     def completed(self, outlet: Outlet, root: int, now: int) -> None: ...
 
 
@@ -400,7 +400,7 @@ class Kernel:
         if reading is not None:
             self.roots += 1
             if self.chain_watch is not None:
-                self.chain_watch.read(unit.head.name, reading.roots, self.roots)
+                self.chain_watch.read(unit.head.name, reading.roots, self.roots, self.now)
             batch = GatheredBatch(reading.rows, False)
             oldest = reading.oldest
             self.release(unit, "", (oldest,), oldest, self.roots, reading.late, batch)

@@ -251,9 +251,9 @@ class WallTime:
     def _until_done(self) -> None:
         keeper = self._keeper
         while not self._interrupted:
-            self._take_in()
-            if keeper is not None:
+            if keeper is not None:  # a run that is taken up begins here, too
                 keeper.between_jobs(idle=False)
+            self._take_in()
             if self._moved and (not self._ready or self._jobs_since >= JOBS_BETWEEN_MARKS):
                 self._look()
             if self._ready:

@@ -324,7 +324,9 @@ class _Import:
                 f"coalesce({', '.join(f'{port}_{NUMBER}' for port in ports)})" if several else value
             )
             # A writer ends within its period: two of its results are less than two apart.
-            longest = max(2 * self._apart(tasks[writer], tasks) for writer in writers)
+            # The read of one that is slower than this task must not miss it either.
+            least = stimulus.period + stimulus.jitter
+            holds = [max(2 * self._apart(tasks[writer], tasks), least) for writer in writers]
             made.append(
                 Sample(
                     name=fed,
@@ -332,7 +334,8 @@ class _Import:
                     every=stimulus.period,
                     offset=stimulus.offset,
                     jitter=min(stimulus.jitter, stimulus.period - 1),
-                    hold=max(longest, stimulus.period + stimulus.jitter),
+                    hold=None if several else holds[0],
+                    holds=tuple(zip(ports, holds, strict=True)) if several else (),
                     cost=Cost(0),
                 )
             )
@@ -362,14 +365,17 @@ class _Import:
                     deadline=due[way[-1]],
                     age=chain.age,
                     reaction=chain.reaction,
-                    through=tuple(self._through(way, tasks)),
+                    through=tuple(self._through(way, tasks, {reader for _, reader in edges})),
                 )
 
-    def _through(self, way: list[str], tasks: dict[str, TaskModel]) -> Iterator[str]:
-        """The streams of a chain: what its tasks read by a clock, and what they make."""
+    def _through(
+        self, way: list[str], tasks: dict[str, TaskModel], reading: set[str]
+    ) -> Iterator[str]:
+        """The streams of a chain: what its tasks read by a clock, and what they make. One whose
+        first task reads others begins at that task's instants."""
         for place, name in enumerate(way):
             stimulus = self._stimulus(tasks[name])
-            if place and stimulus is not None and not stimulus.by_task:
+            if (place or name in reading) and stimulus is not None and not stimulus.by_task:
                 yield f"{self.named('task', name)}{READS}"
             yield self.named("task", name)
 

@@ -2,7 +2,7 @@
 
 What all of them have::
 
-    mdf: drive.mf4            # or mcap: drive.mcap; paths are relative to the YAML file
+    mdf: drive.mf4            # or mcap:, bsm:, cam:; paths are relative to the YAML file
     columns: {v: VehicleSpeed}
     vehicle: KA-HW-1          # optional
 """
@@ -100,20 +100,28 @@ def load_pointer(path: Path) -> Pointer:
     return Pointer(path, plain(document.root), places)
 
 
+POINTED = ("mdf", "mcap", "bsm", "cam")
+"""kinds of files that are pointed at"""
+
+
 class PointedFormat(RecordingFormat):
-    """MDF 4 or MCAP, as the file says; what that needs is loaded only when there are some."""
+    """As the file says; what that needs is loaded only when there are some."""
 
     name = "yaml"
-    summary = "a file that says where in an ASAM MDF 4 or MCAP file the source is"
+    summary = "a file that says where in MDF 4, MCAP, or a log of BSMs or CAMs the source is"
 
     def read(self, path: Path, schema: Schema) -> Iterator[Record]:
         pointer = load_pointer(path)
-        if ("mdf" in pointer.data) == ("mcap" in pointer.data):
-            raise pointer.wrong("", "one of the keys mdf, mcap", list(pointer.data))
+        if sum(key in pointer.data for key in POINTED) != 1:
+            raise pointer.wrong("", f"one of the keys {', '.join(POINTED)}", list(pointer.data))
         if "mdf" in pointer.data:
             from headway.sources.mdf_file import read_mdf
 
             return read_mdf(pointer, schema)
-        from headway.sources.mcap_file import read_mcap
+        if "mcap" in pointer.data:
+            from headway.sources.mcap_file import read_mcap
 
-        return read_mcap(pointer, schema)
+            return read_mcap(pointer, schema)
+        from headway.sources.its_log import read_its
+
+        return read_its(pointer, schema)

@@ -25,6 +25,7 @@ import numpy as np
 
 from headway.errors import EnvironmentMissing
 from headway.fusion.state import NORMAL_95
+from headway.sources.its_log import GENERATION_MODULUS, ITS_EPOCH, generated_at
 from headway.world.traffic import Array, Integers
 
 # ---------------------------------------------------------------- quantities
@@ -54,11 +55,6 @@ SPEED_UNIT, SPEED_MOST, SPEED_UNAVAILABLE = 0.01, 16382, 16383
 """m/s"""
 CONFIDENCE_MOST, CONFIDENCE_OUT_OF_RANGE = 125, 126
 """SpeedConfidence (0.01 m/s) and HeadingConfidence (0.1 degrees), from 1; 127 is unavailable"""
-GENERATION_MODULUS = 65_536
-"""GenerationDeltaTime: milliseconds of TimestampIts modulo this"""
-ITS_EPOCH = 1_072_915_200_000_000 - 5_000_000
-"""microseconds since the Unix epoch at which TimestampIts is 0: 2004-01-01 UTC; it counts the leap
-seconds since (5 until 2017, and none later)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +141,6 @@ def reports_of(values: CamValues, arrived_at: Integers) -> CamReports:
     confidence says nothing the variance is NaN, and where speed or heading is unavailable the
     velocity is.
     """
-    arrived = (arrived_at - ITS_EPOCH) // 1000
-    age = (arrived - values.generation_delta_time) % GENERATION_MODULUS
     known = (values.heading_value < HEADING_UNAVAILABLE) & (values.speed_value <= SPEED_MOST)
     speed = np.where(known, values.speed_value * SPEED_UNIT, np.nan)
     along = pi / 2 - np.radians(values.heading_value * HEADING_UNIT)
@@ -159,7 +153,7 @@ def reports_of(values: CamValues, arrived_at: Integers) -> CamReports:
     var_x, var_y = _along(orientation, major, minor)
     return CamReports(
         values.station_id,
-        (arrived - age) * 1000 + ITS_EPOCH,
+        generated_at(values.generation_delta_time, arrived_at),
         (_degrees(values.longitude) - LONGITUDE) * METRES_PER_LONGITUDE,
         (_degrees(values.latitude) - LATITUDE) * METRES_PER_LATITUDE,
         speed * np.cos(along),

@@ -10,6 +10,7 @@ from headway.errors import InputError
 from headway.extensions import ExtensionObjects
 from headway_studies.aedsms import (
     aedsms_tasks,
+    calibration,
     cities,
     crashes,
     fusion_latency,
@@ -55,6 +56,7 @@ OURS: dict[str, Study] = {
         tracking.STUDY,
         position_error.STUDY,
         cities.STUDY,
+        calibration.STUDY,
         # ROP-EDF
         er_edf_example.STUDY,
         admission.STUDY,

@@ -8,7 +8,14 @@ import pytest
 from tests.engine.nodes.pairs import KEY, SOON, STEP, STREAM, Turned, Visitor, send
 from tests.waiting import PATIENCE_S
 
-from headway.engine.nodes.greeting import GreetingIn, GreetingOut, Identity, Refusal
+from headway.engine.nodes.greeting import (
+    GreetingIn,
+    GreetingOut,
+    Identity,
+    LinkStage,
+    Refusal,
+    check_place,
+)
 from headway.engine.nodes.peers import PeerTiming
 from headway.engine.nodes.wire_format import (
     MOST_GREETING,
@@ -376,3 +383,40 @@ def test_what_is_wrong_with_a_challenge_is_said() -> None:
     out = GreetingOut(identity("left"), "right")
     with pytest.raises(BadFrame, match="a challenge of 3 bytes"):
         out.answer(WireFrame(FrameKind.CHALLENGE, payload=b"abc"))
+
+
+# -------------------------------------------------------------------- what may be said when
+
+
+AWAITED = {
+    "HELLO": {"HELLO"},
+    "PROOF": {"PROOF"},
+    "OPENED": set(),
+    "CHALLENGE": {"CHALLENGE"},
+    "WELCOME": {"WELCOME"},
+    "POSITIONS": {"ACKNOWLEDGE"},
+    "FROM_SENDER": {"ROWS", "MARK", "END", "HEARTBEAT", "BYE"},
+    "FROM_RECEIVER": {"ACKNOWLEDGE", "HEARTBEAT", "BYE"},
+    "OVER": set(),
+}
+
+
+@pytest.mark.parametrize("stage", LinkStage)
+def test_every_frame_at_every_stage(stage: LinkStage) -> None:
+    let_in = set()
+    for kind in FrameKind:
+        try:
+            check_place(stage, kind)
+        except BadFrame as error:
+            told = str(error)
+            if stage is LinkStage.OVER:
+                assert told == f"{kind.name} after the good-bye"
+            elif stage in (LinkStage.FROM_SENDER, LinkStage.FROM_RECEIVER):
+                assert told == f"{kind.name} is out of place after the greeting"
+            else:
+                assert told.startswith(f"{kind.name} before a greeting was complete")
+        else:
+            let_in.add(kind.name)
+    assert let_in == AWAITED[stage.name]
+    greeted = (LinkStage.FROM_SENDER, LinkStage.FROM_RECEIVER, LinkStage.OVER)
+    assert stage.is_greeted is (stage in greeted)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
+from tests.engine.nodes.study import study_plan
 
+from headway.engine.nodes.executables import slices_of
 from headway.engine.nodes.kept_files import (
     DamagedFile,
     Journal,
@@ -15,7 +19,14 @@ from headway.engine.nodes.kept_files import (
     whole_lines,
 )
 from headway.engine.nodes.node_machine import THIS_MACHINE
+from headway.engine.nodes.node_process import NodeProcess, NodeSettings
+from headway.engine.nodes.node_records import EventLog
+from headway.engine.nodes.node_slice import NodeSlice
+from headway.engine.nodes.node_state import FORM, NodeState
 from headway.engine.nodes.run_keeper import NONE, journals, read_taken
+from headway.engine.nodes.wire_format import FrameKind, Sent, encode_mark
+from headway.errors import FileError
+from headway.model.quantities import SECOND
 
 
 def journal(folder: Path) -> Journal:
@@ -121,3 +132,96 @@ def test_without_a_journal_a_checkpoint_is_no_more_than_itself(tmp_path: Path) -
     kept = read_taken(THIS_MACHINE, tmp_path, "n", 4)
     assert (kept.entries, kept.journal) == ([], NONE)
     assert "nothing since checkpoint 4" in kept.damage
+
+
+def beginning(part: NodeSlice, **changed: object) -> str:
+    """A checkpoint of that node, as far as its form goes."""
+    links = {"links": {}, "finished": [], "gaps": 0, "duplicates": 0}
+    content: dict[str, object] = {
+        "form": FORM,
+        "number": 1,
+        "fingerprint": part.fingerprint,
+        "incarnation": "1",
+        "epoch": 0,
+        "start": 0,
+        "seen": [0, 0],
+        "run": {},
+        "node": {"outputs": {}},
+        "senders": {},
+        "links": links,
+    }
+    return sealed(json.dumps(content | changed))
+
+
+PART = slices_of(study_plan())[0]
+
+
+def read(folder: Path, text: str | None) -> NodeState:
+    if text is not None:
+        (folder / f"{PART.node}.state").write_text(text)
+    log = EventLog(PART.node)
+    state = NodeState(THIS_MACHINE, folder, PART.node, PART.fingerprint, log, SECOND)
+    state.read({stream.name: stream for stream in PART.wire_streams()})
+    return state
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, "there is none"),
+        ("", "the checksum does not fit"),
+        (beginning(PART)[:-20], "the checksum does not fit"),
+        (sealed("[1]"), "TypeError"),
+        (sealed("{}"), "KeyError('form')"),
+        (beginning(PART, form=7), "of form 7, not 1"),
+        (beginning(PART, fingerprint="another"), "of another plan"),
+        (beginning(PART, senders={"a": 3}), "TypeError"),
+        (beginning(PART, seen=[1]), "ValueError"),
+    ],
+)
+def test_what_is_no_checkpoint_of_this_node_is_named_and_removed(
+    text: str | None, why: str, tmp_path: Path
+) -> None:
+    state = read(tmp_path, text)
+    assert state.kept is None
+    (damage,) = state.damage
+    assert damage.startswith(f"{tmp_path / PART.node}.state: ")
+    assert why in damage
+    assert not (tmp_path / f"{PART.node}.state").exists()
+
+
+def test_what_was_given_is_new_only_beyond_that(tmp_path: Path) -> None:
+    """As often as it was given, whatever the order; by stream."""
+    stream = next(one for one in PART.wire_streams() if one.name == "near")
+    row = Sent((1, 2, float("nan")), 3, False)
+    mark = ["near", int(FrameKind.MARK), b64encode(encode_mark(77)).decode(), 0]
+    frame = ["near", int(FrameKind.ROWS), b64encode(stream.codec.encode([row, row])).decode(), 2]
+    sent = Journal(THIS_MACHINE, tmp_path / f"{PART.node}.sent")
+    sent.begin(1)
+    for entry in (mark, frame):
+        sent.add(entry)
+    sent.flush()
+    sent.close()
+    state = read(tmp_path, beginning(PART))
+    assert state.kept is not None
+    assert [state.is_new("near", row) for _ in range(3)] == [False, False, True]
+    assert state.is_new("scaled", row)
+    assert state.is_new("near", 78)
+    assert not state.is_new("near", 77)
+    assert state.is_new("near", None)
+    assert (state.not_again, state.left_over()) == (3, 0)
+
+
+def test_a_state_that_cannot_be_taken_up_is_said_in_words(tmp_path: Path) -> None:
+    """Its checksum fits, but somebody else has written it."""
+    (tmp_path / f"{PART.node}.state").write_text(beginning(PART))
+    addresses = dict.fromkeys(("front", "rear", "centre"), ("127.0.0.1", 0))
+    settings = NodeSettings(addresses=addresses, key=bytes(32), outputs=tmp_path, resume=True)
+    process = NodeProcess(PART, settings)
+    try:
+        with pytest.raises(FileError, match="this state cannot be taken up: KeyError: 'kernel'"):
+            process.run(0, 0)
+    finally:
+        process.log.close()
+        assert process._peers is not None
+        process._peers.finish()

@@ -417,3 +417,10 @@ def test_what_wfcommons_may_leave_out() -> None:
     assert graph.name == "workflow"
     assert [(task.name, task.work) for task in graph.tasks] == [("a", 1e12), ("b", 1.0)]
     assert [(e.sender, e.receiver, e.volume) for e in graph.edges] == [("a", "b", 2.5)]
+
+
+def test_the_longest_name() -> None:
+    text = "@TASK_GRAPH 0 {\nTASK %s TYPE 0\n}"
+    assert parse_graph(text % ("a" * 120), "a.tgff").graph.tasks[0].name == "a" * 120
+    with pytest.raises(FileError, match=r"a\.tgff:2:6: not a name; .* use at most 120 printable"):
+        parse_graph(text % ("a" * 121), "a.tgff")

@@ -152,6 +152,30 @@ def test_a_node_that_is_killed_and_started_again(build: Path, tmp_path: Path) ->
     assert noted[0] == "peer found"
 
 
+def test_a_python_node_that_is_killed_is_sent_again_what_native_ones_have_kept(
+    build: Path, tmp_path: Path
+) -> None:
+    """Of it nothing is missing: it has no source of its own, and the others keep what it has not
+    acknowledged."""
+    arrivals = study_arrivals(200, every=20_000, apart=3_000)
+    write_recording(tmp_path / "recording", arrivals)
+    out = tmp_path / "out"
+    with Launcher(
+        build=mixed(build, tmp_path / "mixed", "centre"),
+        outputs=out,
+        inputs=tmp_path / "recording",
+        options=CALM,
+    ) as launcher:
+        launcher.start()
+        until(lambda: (out / "pairs.jsonl").exists() and (out / "pairs.jsonl").stat().st_size)
+        launcher.kill("centre")
+        launcher.restart("centre")
+        found = reports(launcher.wait(PATIENCE_S))
+    assert found["centre"]["resumed"]["believed"]
+    assert rows_of(out) == meant_by(arrivals)
+    assert found["centre"]["received"] == found["front"]["sent"] + found["rear"]["sent"]
+
+
 def test_strangers_do_no_harm(build: Path, tmp_path: Path) -> None:
     arrivals = study_arrivals(40, every=20_000, apart=3_000)
     write_recording(tmp_path / "recording", arrivals)

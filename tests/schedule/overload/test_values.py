@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from headway.errors import InputError
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, OverloadTask, Range, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload.admission_over_nodes import NodePath, Stage
 from headway.schedule.overload.load_trials import (
     LoadRow,
+    check_end_to_end_policies,
+    end_to_end_policies,
     load_cells,
     run_load_trial,
     run_path_trial,
@@ -74,6 +77,36 @@ def test_a_job_counts_when_its_deadline_lies_within_the_trial(duration: int, job
     assert (task.jobs, task.late) == (jobs, jobs)
 
 
+@pytest.mark.parametrize(
+    ("policy", "order"),
+    [
+        ("rate-monotonic", [1, 0]),  # the shorter period first, though its deadline is later
+        ("op-edf", [0, 1]),
+    ],
+)
+def test_whose_job_runs_first(policy: str, order: list[int]) -> None:
+    """Nothing is rejected under either, though there is more than one can do."""
+    tasks = tuple(
+        OverloadTask(
+            name=f"t{period}",
+            kind=TaskKind.SOFT,
+            period=period * MS,
+            deadline=deadline * MS,
+            utilisation=Range(1, FULL, FULL),
+        )
+        for period, deadline in ((20, 8), (10, 10))
+    )
+    record = TrialRecord()
+    releases = [(0, 8 * MS, 0, 6 * MS, 750_000), (0, 10 * MS, 1, 6 * MS, 600_000)]
+    found = simulate(
+        TaskSet(name="two", tasks=tasks), releases, overload_policy_named(policy), 50 * MS, record
+    )
+    assert [run.task for run in record.runs] == order
+    assert [(task.jobs, task.rejected) for task in found.tasks] == [(1, 0), (1, 0)]
+    assert sum(task.late for task in found.tasks) == 1
+    assert found.busy == 12 * MS
+
+
 def test_rows_of_a_trial() -> None:
     """A task of 50 % alone misses nothing; one of 150 % with itself misses what its counts say."""
     rows = list(
@@ -135,6 +168,25 @@ def test_jobs_of_a_path_that_are_late() -> None:
     assert (found.jobs, found.late) == ([2], [0])
 
 
+def test_a_rejected_job_of_a_path_is_told_on_its_first_node() -> None:
+    """60 % of the window is taken until 10 ms: the second job is turned down, a third at 10 is not.
+    The counts leave out what is due after the trial."""
+    stages = (
+        Stage(node="n", window=10 * MS, peak=600_000, latency=MS),
+        Stage(node="m", window=5 * MS, peak=100_000),
+    )
+    two = NodePath(name="p", kind=TaskKind.SOFT, gap=20 * MS, stages=stages)
+    assert two.deadline == 16 * MS
+    assert [one[1:] for one in two.windows(MS)] == [(MS, 11 * MS), (12 * MS, 17 * MS)]
+    found = run_path_trial([two], [(0, 0), (0, 0), (10 * MS, 0)], "rop-edf-1", 16 * MS)
+    assert (found.jobs, found.rejected, found.late) == ([2], [1], [0])
+    told = {
+        node: [event[1:] for event in trial.record.events if event[0] is Happening.REJECTED]
+        for node, trial in found.nodes.items()
+    }
+    assert told == {"n": [(0, 0, 2)], "m": []}  # numbered after those that run there
+
+
 def test_the_miss_ratio_of_paths() -> None:
     rows = run_path_trials(
         lambda load: [path(load * 10_000, gap=10 * MS if load > 100 else 20 * MS)],
@@ -149,3 +201,12 @@ def test_the_miss_ratio_of_paths() -> None:
         assert one.miss_ratio == (one.rejected + one.late) / one.jobs
     assert rows[0].miss_ratio == 0.0
     assert rows[1].late == rows[1].jobs
+
+
+def test_who_admits_end_to_end() -> None:
+    assert end_to_end_policies() == ["rop-edf-1", "op-edf"]  # those that guard first
+    check_end_to_end_policies(["op-edf", "rop-edf"])
+    with pytest.raises(
+        InputError, match="'er-edf' does not admit end to end; one of rop-edf-1, op"
+    ):
+        check_end_to_end_policies(["op-edf", "er-edf"])

@@ -10,8 +10,10 @@ import pytest
 
 from headway.compiler import compile_query
 from headway.errors import GraphError
+from headway.files import parse_query, parse_vehicle
 from headway.files.load_queries import load_query, load_vehicle
 from headway.model.plan import Plan
+from headway.model.quantities import MILLISECOND
 from headway.model.query import Query
 from headway.schedule.static import (
     ALGORITHMS,
@@ -109,3 +111,41 @@ def test_deadlines_of_outputs_are_those_of_their_tasks() -> None:
 def test_a_plan_without_a_vehicle_has_no_schedule() -> None:
     with pytest.raises(GraphError, match="compiled without a vehicle; compile the query for a"):
         graph_of_plan(replace(plan(), verdict=None))
+
+
+def test_period_deadlines_and_pins() -> None:
+    """The period is that of the source that sends most often; a task is due with the sooner of its
+    outputs."""
+    text = """
+query: q
+sources:
+  slow: {schema: {v: int}, rate: 1 per 100 ms}
+  fast: {schema: {v: int}, rate: 2 per 80 ms, delay: 3 ms}
+operators:
+  a: {filter: v > 0, from: slow, cost: 1 ms}
+  b: {filter: v > 0, from: fast, cost: 1 ms}
+outputs:
+  late: {from: a, deadline: 70 ms}
+  soon: {from: a, deadline: 50 ms}
+  far: {from: b, deadline: 300 ms}
+"""
+    vehicle = parse_vehicle(
+        "vehicle: v\nnodes: {m: {}, n: {}}\n"
+        "buses: {can: {kind: can, bit_rate: 500 kbit/s, nodes: [m, n]}}\n"
+        "sensors: {slow: m, fast: n}\npins: {a: n}"
+    ).vehicle
+    graph, _ = graph_of_plan(compile_query(parse_query(text).query, vehicle))
+    assert graph.period == 40 * MILLISECOND
+    assert {task.name: task.deadline for task in graph.tasks} == {
+        "slow": None,
+        "fast": None,
+        "a": 50 * MILLISECOND,
+        "b": 300 * MILLISECOND,
+    }
+    assert {task.name: task.processors for task in graph.tasks} == {
+        "slow": ("m",),
+        "fast": ("n",),
+        "a": ("n",),
+        "b": (),
+    }
+    assert graph.by_name["fast"].release == 3 * MILLISECOND

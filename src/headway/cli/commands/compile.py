@@ -157,7 +157,7 @@ def _advised(
     if way != LEAST_TRAFFIC:
         command += f" --placement {way}"
     yield terminal.paragraph("This writes the first:")
-    yield f"   {command} --fix 1:{advice.mark}"
+    yield terminal.sentence(f"   {command} --fix 1:{advice.mark}")
 
 
 def _explained(plan: Plan, written: list[Path]) -> Iterator[RenderableType]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 QUERY, VEHICLE, REPORT = "query.yaml", "vehicle.yaml", "import.md"
 MOST_SECONDS = 3600
+MOST_LINES = 12
 
 
 def import_amalthea(
@@ -108,8 +109,10 @@ def _explained(found: ImportedModel, model: Path, out: Path) -> Iterator[Rendera
     yield table(taken_table(found))
     if found.unused:
         yield table(unused_table(found))
-    for line in found.left_out:
+    for line in found.left_out[:MOST_LINES]:
         yield sentence(f"Left out: {line}.")
+    if (more := len(found.left_out) - MOST_LINES) > 0:
+        yield sentence(f"Left out: {more:,} more, all in {out / REPORT}.")
     yield sentence(f"wrote {out / QUERY}, {out / VEHICLE} and {out / REPORT}")
 
 

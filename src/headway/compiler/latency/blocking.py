@@ -26,7 +26,13 @@ class Sections(Ages):
         if head.gathering is None or head.cost is None or head.cost.between_items:
             return 0
         node = self._nodes[task.node]
-        items = sum(
+        items = self._most_items(task)
+        return head.cost.of(items, node.speed) + node.decision_cost + node.preemption_cost
+
+    def _most_items(self, task: Task) -> int:
+        """What can come to a gathering head while its timer runs."""
+        head = self.compilation.graph.operators[task.operators[0]]
+        return sum(
             flow.count
             * self.curves[source].in_interval(
                 (head.timeout or 0) + (self.age_at(stream, task.node) or 0)
@@ -34,7 +40,18 @@ class Sections(Ages):
             for stream in task.entries
             for source, flow in self.flows[stream].items()
         )
-        return head.cost.of(items, node.speed) + node.decision_cost + node.preemption_cost
+
+    def longest_job(self, task: Task) -> int:
+        """All that one job of the task can do."""
+        works = [self._works[task.name, entry] for entry in task.entries]
+        longest = max(max(work.per_tuple, work.result) for work in works)
+        operators = [self.compilation.graph.operators[name] for name in task.operators]
+        if operators[0].gathering is not None:
+            longest = longest * self._most_items(task) + works[0].per_execution
+        for join in operators:
+            if join.partner_limit is not None:
+                longest *= max(self._pairs_at_once(join, join.partner_limit[0]), 1)
+        return longest
 
     def longest_piece(self, tasks: list[Task]) -> int:
         """Of the optional parts among these tasks of a node. One begins when nothing is pending,

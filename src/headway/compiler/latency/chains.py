@@ -49,7 +49,7 @@ def chains_of(analysis: Analysis) -> tuple[Chain, ...]:
             continue
         most = MOST_CHAINS if asked else MOST_UNASKED
         looked_at = most * (LOOKED_AT if output.through else 1)
-        every = list(islice(_ways(output.stream, analysis), looked_at + 1))
+        every = list(islice(_ways(output, analysis), looked_at + 1))
         ways = [way for way in every if _passes(way, output.through)]
         if len(every) > looked_at or len(ways) > most:
             found += [_too_many(output)] if asked else []
@@ -59,6 +59,17 @@ def chains_of(analysis: Analysis) -> tuple[Chain, ...]:
     turn = {name: number for number, name in enumerate(graph.outputs)}
     found.sort(key=lambda one: (turn[one.output], [place[name] for name in one.streams]))
     return tuple(found)
+
+
+CLOCK = ""
+"""in place of the stream by which a chain enters that begins at the instants of a clock"""
+
+
+def _begins(task: Task, output: Output, analysis: Analysis) -> bool:
+    """Whether the streams that an output names begin with the clock of this task."""
+    head = task.operators[0]
+    clock = analysis.compilation.graph.operators[head].clock
+    return clock is not None and output.through[0] == head
 
 
 def _passes(way: Way, through: tuple[str, ...]) -> bool:
@@ -82,17 +93,29 @@ def _clocked(output: Output, graph: Graph) -> bool:
     return False
 
 
-def _ways(stream: str, analysis: Analysis) -> Iterator[Way]:
-    """All ways to a stream. Without recursion: a query may be a chain of thousands."""
+def _ways(output: Output, analysis: Analysis) -> Iterator[Way]:
+    """All ways to an output; where the streams it names end with its own, those through them only.
+    Without recursion: a query may be a chain of thousands."""
     sources = analysis.compilation.graph.sources
-    pending: list[tuple[str, Way]] = [(stream, ())]
+    ends_in_it = output.through[-1:] == (output.stream,)
+    pending: list[tuple[str, Way, tuple[str, ...]]] = [
+        (output.stream, (), output.through if ends_in_it else ())
+    ]
     while pending:
-        at, rest = pending.pop()
+        at, rest, open_ones = pending.pop()
         if at in sources:
-            yield rest or ((at, _NO_TASK),)
+            if open_ones in ((), (at,)):
+                yield rest or ((at, _NO_TASK),)
             continue
         for task in analysis.producers(at):
-            pending += [(entry, ((entry, task), *rest)) for entry in task.entries]
+            length = min(len(open_ones), len(task.operators))
+            if open_ones[len(open_ones) - length :] != task.operators[-length:] and length:
+                continue
+            before = open_ones[: len(open_ones) - length]
+            if length and not before and _begins(task, output, analysis):
+                yield ((CLOCK, task), *rest)
+                continue
+            pending += [(entry, ((entry, task), *rest), before) for entry in task.entries]
 
 
 _NO_TASK = Task(name="", node="", operators=(), entries=(), cost=0, relative_deadline=0, formula="")
@@ -112,11 +135,17 @@ def _too_many(output: Output) -> Chain:
 
 
 def _chain(output: Output, way: Way, analysis: Analysis) -> Chain:
-    source = analysis.compilation.graph.sources[way[0][0]]
-    age, reaction = _age(source, way, analysis), _reaction(source, way, analysis)
+    begin = way[0][0]
+    names = tuple(name for _, task in way for name in task.operators)
+    if begin == CLOCK:
+        age = _along(way, _Sum(), 0, analysis, reacting=False)
+        reaction = _reaction_to_clock(way, analysis)
+    else:
+        source, names = analysis.compilation.graph.sources[begin], (begin, *names)
+        age, reaction = _age(source, way, analysis), _reaction(source, way, analysis)
     return Chain(
         output=output.name,
-        streams=(source.name, *(name for _, task in way for name in task.operators)),
+        streams=names,
         hard=output.criticality is Criticality.HARD,
         age=replace(age, limit=output.age),
         reaction=replace(reaction, limit=output.reaction),
@@ -155,18 +184,37 @@ def _reaction(source: Source, way: Way, analysis: Analysis) -> ChainBound:
     if source.shedder is not None:
         reason = f"the load shedder of {source.name} may drop what a reaction waits for"
         return ChainBound(bound=None, reason=reason)
-    if (mixed := _overwritten(way, analysis.compilation.graph)) is not None:
-        before, clock = mixed
-        reason = f"what else comes out of {before} may take its place before {clock} reads it"
-        return ChainBound(bound=None, reason=f"{reason}: give it an input of its own")
-    if (missed := _may_miss(way, analysis.compilation.graph)) is not None:
-        reason = f"{missed} may miss a value: let it 'hold' one from one instant to the next"
+    if reason := _lost(way, analysis.compilation.graph):
         return ChainBound(bound=None, reason=reason)
     found = _Sum()
     found.add(source.name, f"{source.name} is sensed again", source.gap)
     _enter(source, found)
     # The next tuple may have been sensed that long after the change.
     return _along(way, found, source.gap + source.delay, analysis, reacting=True)
+
+
+def _reaction_to_clock(way: Way, analysis: Analysis) -> ChainBound:
+    """A change just after an instant is seen at the next one."""
+    graph = analysis.compilation.graph
+    name = way[0][1].operators[0]
+    clock = graph.operators[name].clock
+    assert clock is not None
+    if reason := _lost(way, graph):
+        return ChainBound(bound=None, reason=reason)
+    found = _Sum()
+    found.add(name, f"{name} reads at its next instant", clock.every + clock.jitter)
+    return _along(way, found, clock.every + clock.jitter, analysis, reacting=True)
+
+
+def _lost(way: Way, graph: Graph) -> str:
+    """Why a value may never be seen at the end of the way; empty if it is."""
+    if (mixed := _overwritten(way, graph)) is not None:
+        before, clock = mixed
+        reason = f"what else comes out of {before} may take its place before {clock} reads it"
+        return f"{reason}: give it an input of its own"
+    if (missed := _may_miss(way, graph)) is not None:
+        return f"{missed} may miss a value: let it 'hold' one from one instant to the next"
+    return ""
 
 
 def _overwritten(way: Way, graph: Graph) -> tuple[str, str] | None:
@@ -186,8 +234,15 @@ def _overwritten(way: Way, graph: Graph) -> tuple[str, str] | None:
 def _may_miss(way: Way, graph: Graph) -> str | None:
     """The first clock that does not hold what it gets until it reads it."""
     clocks = [(name, graph.operators[name].clock) for _, task in way for name in task.operators]
+    if way[0][0] == CLOCK:
+        clocks = clocks[1:]
     return next(
-        (name for name, one in clocks if one is not None and one.hold < one.every + one.jitter),
+        (
+            name
+            for name, one in clocks
+            if one is not None
+            and min([one.hold, *(t for _, t in one.holds)]) < one.every + one.jitter
+        ),
         None,
     )
 
@@ -214,7 +269,9 @@ def _along(way: Way, found: _Sum, sensed: int, analysis: Analysis, *, reacting: 
         if whole is None:
             reason = analysis.reasons.get(task.node, f"{task.node} has no bound")
             return ChainBound(bound=None, reason=reason)
-        _through(task, found, whole + sensed, analysis, reacting=reacting)
+        _through(
+            stream, task, found, whole + sensed, analysis, begins=stream == CLOCK, reacting=reacting
+        )
         last = analysis.compilation.graph.operators[task.operators[-1]]
         if last.optional_part is not None:
             later = max(0, task.relative_deadline + sensed - found.total)
@@ -222,18 +279,28 @@ def _along(way: Way, found: _Sum, sensed: int, analysis: Analysis, *, reacting: 
     return found.bound()
 
 
-def _through(task: Task, found: _Sum, whole: int, analysis: Analysis, *, reacting: bool) -> None:
+def _through(
+    stream: str,
+    task: Task,
+    found: _Sum,
+    whole: int,
+    analysis: Analysis,
+    *,
+    begins: bool,
+    reacting: bool,
+) -> None:
     """A task: what is read at an instant, then the time on the processor. ``whole`` bounds the sum
     behind it."""
     operators = [analysis.compilation.graph.operators[name] for name in task.operators]
     head, clock = operators[0], operators[0].clock
     runs = f"{task.name} ({', '.join(task.operators)}) waits for the processor and runs"
-    if clock is not None:
+    if clock is not None and not begins:
         what = f"{head.name} reads a value for so long after it came"
+        held = max(clock.held(one.port) for one in head.inputs if one.stream == stream)
         if reacting:
             what = f"{head.name} reads at its next instant"
-        found.add(head.name, what, clock.every + clock.jitter if reacting else clock.hold)
-    elif waits(head) or any(one.makes_pairs for one in operators):
+        found.add(head.name, what, clock.every + clock.jitter if reacting else held)
+    elif clock is None and (waits(head) or any(one.makes_pairs for one in operators)):
         # What completes a pair, a window or a batch comes by another way, perhaps.
 
         found.add(task.node, f"{', '.join(task.operators)} wait and run", whole - found.total)

@@ -92,6 +92,11 @@ def busy_period(demands: Sequence[Demand], blocking: int = 0) -> int | None:
     return None
 
 
+def work_in(demands: Sequence[Demand], length: int) -> int:
+    """All that can come in an interval of that length, deadlines left out."""
+    return sum(d.cost * d.curve.in_interval(length + d.offset) for d in demands)
+
+
 def lateness(
     demands: Sequence[Demand], sections: Sequence[Section], starts: Sequence[int]
 ) -> list[int] | None:
@@ -108,7 +113,7 @@ def lateness(
         return None
     if min(starts, default=0) < -LONGEST:  # as late as that already on entry
         return None
-    blocking = _Blocking(sections)
+    blocking = Blocking(sections)
     # Work is at most share * D + constant, once every class is in play.
     constant = sum(
         d.cost * r.count * (1 + (d.offset + r.jitter) / r.period)
@@ -133,7 +138,7 @@ def lateness(
 
 
 def _largest_from(
-    steps: Times, work: Times, blocking: _Blocking, starts: Sequence[int]
+    steps: Times, work: Times, blocking: Blocking, starts: Sequence[int]
 ) -> list[int]:
     """For each start the largest ``work(D) + blocking(D) - D`` from there to the last step."""
     values = work + blocking.at(steps) - steps
@@ -153,7 +158,7 @@ def _countable(demands: Sequence[Demand], others: Iterable[int]) -> bool:
     return all(abs(n) <= FARTHEST for n in (*times, *others))
 
 
-class _Blocking:
+class Blocking:
     """The longest section among jobs whose relative deadline exceeds a length."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
@@ -202,7 +207,8 @@ def _coarser(costs: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
     return coarse
 
 
-def _counts(curve: ArrivalCurve, lengths: Times) -> Times:
+def counts_of(curve: ArrivalCurve, lengths: Times) -> Times:
+    """Most arrivals in closed intervals of these lengths; none in negative ones."""
     found: Times | None = None
     for rate in curve.rates:
         bursts = np.minimum(1 + (lengths + rate.jitter) // rate.period, _MOST_TUPLES // rate.count)
@@ -213,7 +219,7 @@ def _counts(curve: ArrivalCurve, lengths: Times) -> Times:
 
 
 def _work(curve: ArrivalCurve, costs: Times, offsets: Times, length: int) -> int:
-    return int((costs * _counts(curve, offsets + length)).sum())
+    return int((costs * counts_of(curve, offsets + length)).sum())
 
 
 def _steps(demands: Sequence[Demand], floor: int, horizon: int) -> tuple[Times, Times]:
@@ -231,7 +237,7 @@ def _steps(demands: Sequence[Demand], floor: int, horizon: int) -> tuple[Times, 
         )
         instants = np.concatenate([_instants(rate, lowest, furthest) for rate in curve.rates])
         instants.sort()  # doubles do no harm: they add nothing
-        counts = _counts(curve, instants)
+        counts = counts_of(curve, instants)
         increments = np.diff(counts, prepend=0)
         kept = increments > 0
         instants, increments = instants[kept], increments[kept]

@@ -153,27 +153,41 @@ class Work:
     """the base part of a gathering head, else 0"""
     section: int
     """the longest stretch without a preemption point"""
+    head: int
+    """a job in which the head gives nothing"""
+    result: int
+    """a job that begins with a result that the head has: a window closed, a timeout is over"""
+
+    @property
+    def rest(self) -> int:
+        """One result of the head on its way through the others."""
+        return self.result - self.head
 
 
 def work_of(task: Task, entry: str, graph: Graph, node: Node) -> Work:
     """What a job of the task costs at most when its tuple comes by the stream ``entry``."""
     decision, speed = node.decision_cost, node.speed
     head = graph.operators[task.operators[0]]
-    tuples = 1
     # A job can preempt one other, which then costs a preemption and a decision to resume.
-    per_tuple = node.preemption_cost + decision
-    per_execution = 0
-    section = 0
-    for name in task.operators:
+    overhead = node.preemption_cost + decision
+    assert head.cost is not None
+    gathers = head.gathering is not None
+    one = head.cost.of(1, speed) - head.cost.of(0, speed) if gathers else head.cost.worst(speed)
+    of_head = overhead + one + decision
+    section = head.cost.longest_section(speed) + decision
+    rest, tuples, stream = 0, 1, head.name
+    for name in task.operators[1:]:
         operator = graph.operators[name]
         cost = operator.cost
         assert cost is not None
         section = max(section, cost.longest_section(speed) + decision)
-        if operator is head and head.gathering is not None:
-            per_tuple += cost.of(1, speed) - cost.of(0, speed) + decision
-            per_execution = cost.of(0, speed) + 2 * decision + node.preemption_cost
-        else:
-            per_tuple += tuples * (cost.worst(speed) + decision)
-        tuples *= operator.most_results(entry)
-        entry = name
-    return Work(per_tuple, per_execution, section + node.preemption_cost)
+        rest += tuples * (cost.worst(speed) + decision)
+        tuples *= operator.most_results(stream)
+        stream = name
+    return Work(
+        per_tuple=of_head + head.most_results(entry) * rest,
+        per_execution=head.cost.of(0, speed) + overhead + decision if gathers else 0,
+        section=section + node.preemption_cost,
+        head=of_head,
+        result=of_head + rest,
+    )

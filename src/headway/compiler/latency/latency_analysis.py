@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 
 from headway.compiler.latency.blocking import Sections
 from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness, most
+from headway.compiler.latency.finishing import Competing, Waiting, finishes
 from headway.compiler.latency.job_flows import (
     DerivedPartners,
     back_after,
@@ -42,6 +43,7 @@ from headway.compiler.latency.job_flows import (
     work_of,
 )
 from headway.compiler.latency.media import media_responses, messages_of
+from headway.compiler.latency.several_cores import longest_stay
 from headway.compiler.latency.tuple_ages import Lags, source_lag, why_no_lag
 from headway.compiler.trains import waits
 from headway.compiler.utilisation import runs_of
@@ -52,6 +54,8 @@ from headway.model.taskset import FULL
 from headway.model.vehicle import Node
 
 MOST_ROUNDS = 1_000
+FINE_ROUNDS = 100
+"""after so many rounds without end only bounds that are quickly worked out are asked for"""
 GRAIN = 100_000
 """reserved work counts in portions of this time (ns)"""
 
@@ -64,7 +68,7 @@ class Analysis(Sections):
         """Raises all bounds until nothing changes; or gives up, False, as soon as one of these
         streams has no bound or is older than its limit: no bound falls again."""
         self._prepare()
-        for _ in range(MOST_ROUNDS):
+        for self._round in range(MOST_ROUNDS):
             if limits and self._beyond(limits):
                 return False
             before = (dict(self.latency), dict(self.accepted), self.responses)
@@ -150,29 +154,32 @@ class Analysis(Sections):
             return
         demands: list[Demand] = []
         pending: list[Demand] = []
+        competing: list[Competing] = []
         reason = ""
-        if node.cores > 1:
-            reason = (
-                f"{node.name} has {node.cores} cores: bounds are known for one core only; "
-                "declare each core as a node"
-            )
+        if node.cores > 1 and (self.batch or node.name in self.reserved):
+            reason = f"{node.name} has {node.cores} cores: declare each core as a node"
+        elif node.cores > 1 and self.longest_piece(tasks):
+            reason = f"{node.name} has {node.cores} cores and an optional part"
         released: list[int] = []
         offered: list[int] = []
         reserved = self.reserved.get(node.name)
         for task in tasks:
             if reserved is None or task.name not in self.soft:
-                reason = reason or self._add_demands(task, demands, pending)
+                reason = reason or self._add_demands(task, demands, pending, competing)
             released.append(self.release_age(task) or 0)
             offered.append(self.input_age(task) or 0)
-        if not reason:
+        if not reason and node.cores > 1:
+            reason = self._solve_several_cores(node, tasks, competing, released, offered)
+        elif not reason:
             # A window's result waits for tuples up to a window younger, so it counts as if it were
             # as urgent as the youngest of them.
             done_by = [task.relative_deadline + self._window(task) for task in tasks]
             due = [deadline - age for deadline, age in zip(done_by, released, strict=True)]
             due += [t.relative_deadline - age for t, age in zip(tasks, offered, strict=True)]
             busy: int | None
+            ends: list[int] | None = None
+            sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
             if reserved is None:
-                sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
                 late, busy = lateness(demands, sections, due), busy_period(pending)
                 if (piece := self.longest_piece(tasks)) and late and busy is not None:
                     freely = lateness(demands, [], due) or late
@@ -180,6 +187,12 @@ class Analysis(Sections):
                         max(one, other + piece) for one, other in zip(late, freely, strict=True)
                     ]
                     busy += piece
+                if late is not None and busy is not None and self._finely(node):
+                    deadlines = [*done_by, *(task.relative_deadline for task in tasks)]
+                    jobs = [Waiting(d, s) for d, s in zip(deadlines, due, strict=True)]
+                    ends = finishes(competing, sections, piece, jobs)
+                    if ends is None:
+                        self._coarse.add(node.name)
             else:  # how much soft work may wait is not bounded, only how urgent it is
                 late, busy = self._lateness_beside(reserved, tasks, demands, due), LONGEST
             self.busy[node.name] = busy
@@ -191,10 +204,41 @@ class Analysis(Sections):
                     self.accepted[task.name] = min(own + self.batch, offered[index] + busy)
                     last = done_by[index] + late[index]
                     self.latency[task.name] = min(last + self.batch, released[index] + busy)
+                    if ends is not None:
+                        for known, end in (
+                            (self.latency, index),
+                            (self.accepted, index + len(tasks)),
+                        ):
+                            known[task.name] = min(known[task.name] or 0, ends[end])
         if reason:
             self.reasons[node.name] = reason
             self.latency.update(dict.fromkeys((task.name for task in tasks), None))
             self.accepted.update(dict.fromkeys((task.name for task in tasks), None))
+
+    def _solve_several_cores(
+        self,
+        node: Node,
+        tasks: list[Task],
+        competing: list[Competing],
+        released: list[int],
+        offered: list[int],
+    ) -> str:
+        """Bounds on a node whose cores share one queue; returns why there are none, if so."""
+        came = [Demand(one.urgent.curve, one.urgent.cost, one.entry) for one in competing]
+        stays = longest_stay(came, [self.longest_job(task) for task in tasks], node.cores)
+        if stays is None:
+            return f"{node.name} can be asked for more than it can do"
+        for task, stay, release, offer in zip(tasks, stays, released, offered, strict=True):
+            accepted = self.accepted[task.name] = offer + stay
+            # A window closes only when the tuples that are to enter it have.
+            window = self._window(task)
+            self.latency[task.name] = max(release, window + accepted if window else 0) + stay
+        return ""
+
+    def _finely(self, node: Node) -> bool:
+        """Whether to ask when jobs are done by the finer way. One that was too much work once is
+        not taken up again, nor where bounds rise round after round: they only grow."""
+        return not self.batch and node.name not in self._coarse and self._round < FINE_ROUNDS
 
     def _lateness_beside(
         self, reserved: int, tasks: list[Task], demands: list[Demand], due: list[int]
@@ -221,7 +265,13 @@ class Analysis(Sections):
         sharing = [other for join in self._limited(task) for other in self._tasks_with[join.name]]
         return most([self._entry_age(t) for t in sharing])
 
-    def _add_demands(self, task: Task, demands: list[Demand], pending: list[Demand]) -> str:
+    def _add_demands(
+        self,
+        task: Task,
+        demands: list[Demand],
+        pending: list[Demand],
+        competing: list[Competing],
+    ) -> str:
         """Adds the work the task can ask for; returns why it cannot be bounded, if so."""
         graph = self.compilation.graph
         blamed = [self.boundless[name] for name in task.entries if name in self.boundless]
@@ -248,8 +298,10 @@ class Analysis(Sections):
         def add(
             curve: ArrivalCurve, cost: int, back: int, entry: int, late_entry: int, oldest: int
         ) -> None:
-            demands.append(Demand(curve, cost, back + late_entry - deadline, deadline - oldest))
+            urgent = Demand(curve, cost, back + late_entry - deadline, deadline - oldest)
+            demands.append(urgent)
             pending.append(Demand(curve, cost, entry))
+            competing.append(Competing(urgent, late_entry))
 
         if head.clock is not None:
             work = self._works[task.name, task.entries[0]]
@@ -279,6 +331,16 @@ class Analysis(Sections):
                 if entry is None or late is None or released is None or released_late is None:
                     return f"tuples reach {task.name} on {task.node} without a bound"
                 curve, back = self.curves[source], flow.back
+                later = back_after(head, back, age)
+                times = flow.count * head.most_results(stream)
+                if head.gathering is not None:
+                    add(curve, flow.count * cost, later, released, released_late, held)
+                    continue
+                if waits(head):  # its own job ends in the head; for what comes of it, see below
+                    add(curve, flow.count * work.head, back, entry, late, entry_age)
+                if head.traits.emits_on_time:
+                    add(curve, times * work.result, later, released, released_late, held)
+                    continue
                 oldest = entry_age
                 if partner_age:
                     # Its pairs may be made when the partner comes, in the partner's job.
@@ -286,13 +348,14 @@ class Analysis(Sections):
                     entry = max(entry, partner_age + self.shift(task))
                     late = max(late, entry)
                     oldest = max(oldest, partner_age) + self.shift(task)
-                if head.gathering is None:
-                    add(curve, flow.count * cost, back, entry, late, oldest)
                 if waits(head):
-                    # Later work: an aggregate's closing windows, a join's timeout, a gathered run.
-                    times = flow.count * head.windows_per_tuple
-                    later = back_after(head, back, age)
-                    add(curve, times * cost, later, released, released_late, held)
+                    # It finds partners, in its job or theirs, or is released alone by its timeout.
+                    cost = max(times * work.rest, flow.count * work.result)
+                    entry, late = max(entry, released), max(late, released_late)
+                    back, oldest = max(back, later), max(oldest, held)
+                    add(curve, cost, back, entry, late, oldest)
+                else:
+                    add(curve, flow.count * cost, back, entry, late, oldest)
         return ""
 
 

@@ -154,6 +154,9 @@ class Ages:
     """the same, windows held up by less urgent work included"""
     _nodes: dict[str, Node] = field(default_factory=dict)
     _lags: Lags | None = None
+    _coarse: set[str] = field(default_factory=set)
+    """nodes on which the finer way to bound a job's end was too much work"""
+    _round: int = 0
     _entry_ages: dict[str, int | None] = field(default_factory=dict)
     """stream -> the oldest its tuples can be when their cause enters the stream's own node"""
 
@@ -206,7 +209,14 @@ class Ages:
         if head.holds_for is not None:
             # Its timer starts when the join has looked for a partner.
             age = most([age, self.accepted[task.name]])
-        return plus(age, head.timeout or (head.clock.hold if head.clock else 0))
+        if head.clock is not None:
+            return most(
+                [
+                    plus(self.age_at(one.stream, task.node), head.clock.held(one.port))
+                    for one in head.inputs
+                ]
+            )
+        return plus(age, head.timeout or 0)
 
     def wait(self, task: Task) -> int | None:
         """How long a tuple waits at the head for others or for its window's end."""
@@ -259,7 +269,10 @@ class Ages:
 
     def _is_local(self, stream: str, task: Task) -> bool:
         """Whether tuples enter the task as soon as they arrive or are made. The results of a batch
-        wait for its end, and the node may run what is less urgent meanwhile: they enter anew."""
+        wait for its end, and the node may run what is less urgent meanwhile: they enter anew. So do
+        those on a node with several cores, where a job counts from its own release."""
+        if self._nodes[task.node].cores > 1:
+            return False
         if self.batch and stream in self.compilation.graph.operators:
             return False
         return self.compilation.placement[stream] == task.node

@@ -106,12 +106,21 @@ def _medium_problem(problem: PlacementProblem, layout: Layout, medium: str, load
     }
     largest = sorted((name for name in shares if shares[name]), key=lambda n: (-shares[n], n))
     kind = "links" if isinstance(problem.architecture.media[medium], Link) else "buses"
+    ends = {
+        name
+        for traffic in problem.traffic
+        if shares[traffic.stream]
+        for name in (traffic.stream, *traffic.readers)
+    }
+    advice = "make it faster, or lower the sources' rates"
+    if pinned := [p.name for p in problem.processes.values() if p.name in ends and p.pin == PINNED]:
+        advice += f", or unpin {pinned[0]}"
     return Problem(
         f"no placement fits: even the best needs {load:.2f} of "
         f"{problem.medium_capacity[medium]:.2f} on {medium}",
         at=f"{kind}.{medium}",
         got=", ".join(f"{name} {shares[name]:.2f}" for name in largest[:_MOST_NAMED]),
-        want="make it faster, lower the sources' rates, or unpin operators its streams lead to",
+        want=advice,
     )
 
 

@@ -36,7 +36,7 @@ from headway.model.routes import architecture_of
 
 MOST_TRIES = 240
 LEAST_TRIES = 12
-MOST_WORK = 1_600
+MOST_WORK = 2_400
 """tries times operators"""
 _RESTARTS = 40
 

@@ -97,10 +97,7 @@ def attempt_arrivals(plan: Plan, attempt: Attempt) -> Sequence[Arrival]:
 def run_attempt(plan: Plan, attempt: Attempt, *, keep_trace: bool = False) -> RunResult:
     """Runs an attempt on a plan with stand-ins."""
     times = ShortenedTimes(attempt.shares) if attempt.shares else None
-    several = any(node.cores > 1 for node in plan.vehicle.nodes)
-    engine = Engine(
-        plan=plan, times=times, build=build_stand_in, keep_trace=keep_trace, partitioned=several
-    )
+    engine = Engine(plan=plan, times=times, build=build_stand_in, keep_trace=keep_trace)
     return engine.run(attempt_arrivals(plan, attempt))
 
 

@@ -28,7 +28,8 @@ from headway.engine.program import assemble
 from headway.engine.trace import EventKind, Trace
 from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_time import ENDED, WallTime, apart
-from headway.errors import NodeFailed
+from headway.errors import FileError, NodeFailed, Problem
+from headway.errors import Place as FilePlace
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND
 from headway.model.query import Criticality
 from headway.model.user_operator import Row
@@ -508,19 +509,26 @@ class NodeProcess:
                 "senders": {name: (i, dict(p)) for name, (i, p) in others.positions.items()},
             }
 
-        state.begin(run.post, peers, snapshot)
+        with written_to(state.path):
+            state.begin(run.post, peers, snapshot)
         if kept is None:
             taken_in(safe=False)
             return
         node = kept.checkpoint.node
-        run.restore(kept.checkpoint.run)
-        others.restore(node["others"], kept.checkpoint.senders)
+        try:
+            run.restore(kept.checkpoint.run)
+            others.restore(node["others"], kept.checkpoint.senders)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            what = f"this state cannot be taken up: {type(error).__name__}: {error}"
+            want = "start the node without --resume"
+            raise FileError(Problem(what, place=FilePlace(str(state.path)), want=want)) from error
         self._dropped = {kind: Counter(at) for kind, at in node["dropped"].items()}
         self._keeping_up.restore(node["behind"])
         self._resumption.missed = dict(node["missed"])
         self._resumption.checkpoint = kept.checkpoint.number
         self._resumption.taken_again = sum(one[0] == "post" for one in kept.taken.entries)
-        keeper.take_up(kept.taken, kept.checkpoint.number)
+        with written_to(state.path):
+            keeper.take_up(kept.taken, kept.checkpoint.number)
 
     def _live(self, state: NodeState, run: WallTime, others: OtherNodes) -> None:
         """What was kept has been done over again: from here on time is the machine's."""

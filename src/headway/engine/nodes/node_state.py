@@ -84,7 +84,7 @@ class NodeState:
     ) -> None:  # fmt: skip
         self._machine, self._folder, self._node = machine, folder, node
         self._fingerprint, self._log = fingerprint, log
-        self._path = folder / f"{node}.state"
+        self.path = folder / f"{node}.state"
         self.frames = SentFrames(machine, folder, node, self._frames_failed)
         self.keeper = RunKeeper(
             machine=machine, folder=folder, node=node, interval=interval, log=log
@@ -115,12 +115,12 @@ class NodeState:
 
     def _read(self, streams: Mapping[str, WireStream]) -> None:
         self._streams = streams
-        text = self._machine.read_text(self._path)
+        text = self._machine.read_text(self.path)
         if text is None:
-            self.damage = (f"{self._path}: there is none",)
+            self.damage = (f"{self.path}: there is none",)
             return
         try:
-            checkpoint = self._checkpoint(unsealed(text, self._path))
+            checkpoint = self._checkpoint(unsealed(text, self.path))
         except DamagedFile as error:
             self.damage = (str(error),)
             return
@@ -136,9 +136,9 @@ class NodeState:
     def _checkpoint(self, data: Any) -> Checkpoint:
         try:
             if data["form"] != FORM:
-                raise DamagedFile(f"{self._path}: of form {data['form']!r}, not {FORM}")
+                raise DamagedFile(f"{self.path}: of form {data['form']!r}, not {FORM}")
             if data["fingerprint"] != self._fingerprint:
-                raise DamagedFile(f"{self._path}: of another plan")
+                raise DamagedFile(f"{self.path}: of another plan")
             senders = {
                 name: (incarnation, dict(listed))
                 for name, (incarnation, listed) in data["senders"].items()
@@ -147,7 +147,7 @@ class NodeState:
             fields = {**data, "senders": senders, "seen": (monotonic, calendar)}
             return Checkpoint(**{name: fields[name] for name in Checkpoint.__dataclass_fields__})
         except (KeyError, TypeError, ValueError) as error:
-            raise DamagedFile(f"{self._path}: {error!r}") from None
+            raise DamagedFile(f"{self.path}: {error!r}") from None
 
     def is_new(self, stream: str, what: Sent | int | None) -> bool:
         """Whether this was not given away before the process was killed."""
@@ -215,7 +215,7 @@ class NodeState:
             return
         links = json.dumps(peers.snapshot())
         try:
-            self._machine.replace_text(self._path, sealed(f'{text[:-1]}, "links": {links}' + "}"))
+            self._machine.replace_text(self.path, sealed(f'{text[:-1]}, "links": {links}' + "}"))
             self.frames.begin(number)
         except OSError as error:
             self._frames_failed(error)
@@ -232,7 +232,7 @@ class NodeState:
     def _forget(self) -> None:
         """What is there must not be believed."""
         with suppress(OSError):
-            self._machine.remove(self._path)
+            self._machine.remove(self.path)
 
     def close(self) -> None:
         """The run is over: nothing of it is to be taken up."""

@@ -29,11 +29,12 @@ from headway.model.quantities import MICROSECOND, MILLISECOND, format_duration
 
 MOST_TRIALS = 90
 LEAST_TRIALS = 10
-MOST_WORK = 2_500
+MOST_WORK = 1_500
 """trials times operators"""
 MOST_FIXES = 3
 _MOST_TOGETHER = 3
 _DEADLINE_ROUNDS = 8
+_MOST_NAMED = 4
 
 Compiler = Callable[[CarFiles], Plan]
 
@@ -210,6 +211,8 @@ class FixSearch:
             of = "" if asked is Asked.DEADLINE else f"{asked.value} "
             parts.append(f"{of}{format_duration(time)} for {name}")
         what = f"a later deadline: {', '.join(parts)}"
+        if len(parts) > _MOST_NAMED:
+            what = f"later deadlines, of {len(parts)} requirements"
         return CandidateChange(what=what, amount=1.0), changed
 
     def _on_way(self, outputs: frozenset[str]) -> frozenset[str]:

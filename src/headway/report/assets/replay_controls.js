@@ -10,6 +10,8 @@ Object.assign(Player.prototype, {
     on("speed", "change", (event) => (this.speed = Number(event.target.value)));
     on("seek", "input", (event) => this.seek(Number(event.target.value)));
     on("follow", "click", () => this.setFollow(!this.map.follow));
+    on("beside", "click", () => this.setBeside(!this.beside));
+    on("other-run", "change", (event) => this.setOther(Number(event.target.value)));
     on("closer", "click", () => this.zoom(0.7));
     on("farther", "click", () => this.zoom(1 / 0.7));
     on("map", "pointermove", (event) => this.point(event, 14));
@@ -50,6 +52,7 @@ Object.assign(Player.prototype, {
       "+": () => this.zoom(0.7),
       "-": () => this.zoom(1 / 0.7),
       f: () => this.setFollow(!this.map.follow),
+      b: () => this.setBeside(!this.beside),
     };
     let action = actions[event.key];
     if (/^[1-9]$/.test(event.key)) action = () => this.select(Number(event.key) - 1);

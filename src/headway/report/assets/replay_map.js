@@ -11,6 +11,25 @@ class MapView {
     this.hovered = null; // id
   }
 
+  // The whole map fills its frame: the frame takes the map's shape, as far as the window has room.
+  fit() {
+    const { style } = this.canvas.parentElement;
+    if (this.follow) {
+      style.aspectRatio = style.height = style.maxWidth = "";
+      return;
+    }
+    const [spanX, spanY] = this.spans();
+    const most = Math.max(320, window.innerHeight * 0.82);
+    style.aspectRatio = `${spanX} / ${spanY}`;
+    style.height = "auto";
+    style.maxWidth = `${(most * spanX) / spanY}px`;
+  }
+
+  spans() {
+    const box = this.scene.bounds;
+    return [Math.max(box.right - box.left, 20) + 30, Math.max(box.top - box.bottom, 20) + 30];
+  }
+
   resize() {
     const ratio = window.devicePixelRatio || 1;
     const box = this.canvas.getBoundingClientRect();
@@ -24,8 +43,7 @@ class MapView {
 
   aim(time) {
     const box = this.scene.bounds;
-    const spanX = Math.max(box.right - box.left, 20) + 30;
-    const spanY = Math.max(box.top - box.bottom, 20) + 30;
+    const [spanX, spanY] = this.spans();
     const whole = Math.min(this.width / spanX, this.height / spanY);
     const own = this.scene.truth(this.scene.own, time) || this.lastOwn;
     this.lastOwn = own;

@@ -7,8 +7,11 @@ class Player {
   constructor(scene) {
     this.scene = scene;
     this.map = new MapView(el("map"), scene);
+    this.other = new MapView(el("other-map"), scene);
+    this.otherNumber = scene.data.runs.length > 1 ? 1 : 0;
+    this.beside = false;
     this.strips = new Strips(el("strips"), scene);
-    this.time = 0;
+    this.time = Math.min(scene.data.opening, scene.duration);
     this.playing = false;
     this.speed = 1;
     this.warned = "";
@@ -98,18 +101,42 @@ class Player {
     el("play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
   }
 
+  // Both maps show the same part of the world at the same moment.
   setFollow(follow) {
-    this.map.follow = follow;
-    this.draw();
+    this.map.follow = this.other.follow = follow;
+    this.resize();
   }
 
   zoom(factor) {
+    const followed = this.map.follow;
     this.map.zoom(factor);
+    this.other.zoom(factor);
+    if (followed) this.draw();
+    else this.resize();
+  }
+
+  // Two runs side by side: the chosen one, and beside it another.
+  setBeside(beside) {
+    if (this.scene.data.runs.length < 2) return;
+    this.beside = beside;
+    if (beside && this.otherNumber === this.number) this.otherNumber = this.number === 0 ? 1 : 0;
+    el("other-run").value = this.otherNumber;
+    el("other").hidden = !beside;
+    el("run-name").hidden = !beside;
+    el("beside").setAttribute("aria-pressed", String(beside));
+    this.resize();
+  }
+
+  setOther(number) {
+    this.otherNumber = number;
     this.draw();
   }
 
   resize() {
+    this.map.fit();
+    this.other.fit();
     this.map.resize();
+    if (this.beside) this.other.resize();
     this.strips.resize();
     const style = getComputedStyle(document.documentElement);
     const colours = new Map();
@@ -134,17 +161,33 @@ class Player {
     const others = this.map.shown.length - 1;
     const knows = [...known.keys()].filter((id) => id !== this.scene.data.own).length;
     el("tally").textContent = `our car knows ${knows} of ${others} cars`;
+    el("run-name").textContent = this.run.name;
     this.showWarnings(warnings);
+    this.showAlert(el("alert"), this.run, warnings);
+    if (this.beside) {
+      const run = this.scene.data.runs[this.otherNumber];
+      const seen = this.other.draw(run, this.time, this.colour);
+      this.showAlert(el("other-alert"), run, seen.warnings);
+    }
     this.showTip();
   }
 
-  showWarnings(warnings) {
+  // A crash is told before a warning: it is what the warnings were about.
+  showAlert(box, run, warnings) {
     const [first, ...more] = warnings;
-    el("alert").hidden = !first;
-    if (first) {
+    const [crash] = this.scene.crashes(run, this.time);
+    box.hidden = !first && !crash;
+    box.classList.toggle("crashed", Boolean(crash));
+    if (crash) {
+      const left = crash.ttc === null ? "never seen coming" : `known ${crash.ttc.toFixed(1)} s before`;
+      box.textContent = `✕ crash with car ${crash.id}, ${left}`;
+    } else if (first) {
       const others = more.length ? ` · ${more.length} more` : "";
-      el("alert").textContent = `⚠ car ${first.id}: collision in ${first.ttc.toFixed(1)} s${others}`;
+      box.textContent = `⚠ car ${first.id}: collision in ${first.ttc.toFixed(1)} s${others}`;
     }
+  }
+
+  showWarnings(warnings) {
     // Spoken only when somebody new is warned of, not at each new figure.
     const ids = warnings.map(({ id }) => id).sort().join(", ");
     if (ids !== this.warned) el("spoken").textContent = ids ? `Warning of car ${ids}` : "";
@@ -158,6 +201,8 @@ class Player {
       playing: this.playing,
       run: this.run.name,
       follow: this.map.follow,
+      spans: this.map.spans(),
+      beside: this.beside ? this.scene.data.runs[this.otherNumber].name : null,
       cars: this.map.shown.map(({ car, truth, at }) => ({ id: car.id, x: truth.x, y: truth.y, at })),
       known: [...this.known.values()],
       warnings: this.warnings,

@@ -121,7 +121,7 @@ class Scene {
   // Crashes of the last seconds, so that they stay visible for a while.
   crashes(run, time, since = 2e6) {
     return run.encounters
-      .map(([id, impact, crash]) => ({ id, impact, crash: Boolean(crash) }))
+      .map(([id, impact, crash, , ttc]) => ({ id, impact, crash: Boolean(crash), ttc }))
       .filter((one) => one.crash && one.impact <= time && time - one.impact <= since);
   }
 }

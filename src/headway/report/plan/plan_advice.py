@@ -8,13 +8,20 @@ from headway.model.plan import Asked, Plan, PlanFix, Requirement
 from headway.model.quantities import format_duration
 
 _DIGITS = 4
+MOST_NAMED = 4
+MOST_LINES = 16
+"""of a change that are shown; all of them are in the plan"""
 
 
 def broken_promises(plan: Plan) -> Iterator[str]:
-    """A sentence or two for each output of which not all that is asked can be promised."""
-    for requirement in plan.verdict.requirements if plan.verdict is not None else ():
-        if not requirement.kept:
-            yield _broken(requirement)
+    """A sentence or two for each output of which not all that is asked can be promised; of many,
+    for the first."""
+    asked = plan.verdict.requirements if plan.verdict is not None else ()
+    broken = [requirement for requirement in asked if not requirement.kept]
+    for requirement in broken[:MOST_NAMED]:
+        yield _broken(requirement)
+    if len(broken) > MOST_NAMED:
+        yield f"{len(broken) - MOST_NAMED} more of what is asked cannot be promised either."
 
 
 _WANTED = {
@@ -52,17 +59,21 @@ def bounds_text(fix: PlanFix) -> str:
         after = "no bound" if one.after is None else short(one.after)
         whose = one.output if one.asked is Asked.DEADLINE else f"{one.asked.value} of {one.output}"
         parts.append(f"{whose}: {before} → {after} of {format_duration(one.limit)}")
+    if len(parts) > MOST_NAMED:
+        parts[MOST_NAMED:] = [f"and {len(parts) - MOST_NAMED} more"]
     return f"{'; '.join(parts)}."
 
 
 def changed_text(fix: PlanFix) -> Iterator[str]:
     """The lines of the files that change, under the name of each file."""
     file = ""
-    for line in fix.lines:
+    for line in fix.lines[:MOST_LINES]:
         if line.file != file:
             file = line.file
             yield f"{file}:{line.line}"
-        yield f"{line.text}"
+        yield line.text
+    if len(fix.lines) > MOST_LINES:
+        yield f"… and {len(fix.lines) - MOST_LINES} lines more"
 
 
 def short(time: int) -> str:

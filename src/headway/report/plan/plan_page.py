@@ -27,12 +27,25 @@ FARTHEST_DEADLINE = 2.0
 """A deadline beyond this many bounds is named, not drawn."""
 
 
+def longest_bar(plan: Plan) -> int:
+    """The time (ns) that the bars of all promises are as wide as, so that they can be compared."""
+    found = plan.verdict.promises if plan.verdict is not None else ()
+    return max((_length(promise) for promise in found), default=0)
+
+
+def _length(promise: Promise) -> int:
+    """Of a bar: to the bound, or to the deadline if that is drawn."""
+    bound = promise.bound or 0
+    return max(bound, promise.deadline) if promise.deadline <= bound * FARTHEST_DEADLINE else bound
+
+
 def time_bar(promise: Promise, plan: Plan) -> str:
-    """The bound's steps side by side, with a mark at the deadline; empty without a bound."""
+    """The bound's steps side by side, with a mark at the deadline; empty without a bound. All bars
+    of a plan have one scale."""
     if not promise.bound or not promise.steps:
         return ""
     drawn = promise.deadline <= promise.bound * FARTHEST_DEADLINE
-    whole = 1.01 * (max(promise.bound, promise.deadline) if drawn else promise.bound)
+    whole = 1.01 * max(longest_bar(plan), _length(promise))
     kinds = place_kinds(plan)
     parts = [tooltip(_alternative(promise))]
     so_far = 0
@@ -131,6 +144,7 @@ def plan_html(plan: Plan) -> str:
             for table in (
                 plan_tables.chains(plan),
                 *plan_tables.chain_derivations(plan),
+                plan_tables.connections(plan),
                 plan_tables.loads(plan),
                 plan_tables.tasks(plan),
                 plan_tables.placement(plan),
@@ -163,7 +177,10 @@ def _promises(plan: Plan) -> str:
     )
     return (
         "<section><h2>Where the time goes</h2>\n"
-        f'<ul class="key">{key}</ul>\n<div class="cards">\n{cards}\n</div></section>'
+        f'<ul class="key">{key}</ul>\n'
+        f'<p class="muted"><small>All bars have one scale; a whole one is '
+        f"{milliseconds(longest_bar(plan))} ms.</small></p>\n"
+        f'<div class="cards">\n{cards}\n</div></section>'
         f"{_fixes(plan)}"
     )
 

@@ -217,6 +217,19 @@ def loads(plan: Plan) -> Table:
     return Table(title="Loads", headers=headers, rows=rows, numeric=(2, 3))
 
 
+def connections(plan: Plan) -> Table:
+    """Which ECUs hang on which bus or link; empty where there is none."""
+    vehicle = plan.vehicle
+    rows = []
+    for bus in vehicle.buses:
+        over = [one.name for one in vehicle.gateways if bus.name in one.buses]
+        speed = f"{bus.bit_rate:,}" + (f" / {bus.data_bit_rate:,}" if bus.data_bit_rate else "")
+        rows.append([bus.name, bus.kind.value, speed, ", ".join((*bus.nodes, *over))])
+    rows += [[link.name, "link", f"{link.speed:,}", ", ".join(link.ends)] for link in vehicle.links]
+    headers = ["Bus or link", "Kind", "Bit/s", "ECUs and gateways on it"]
+    return Table(title="What hangs on what", headers=headers, rows=rows, numeric=(2,))
+
+
 def promises(plan: Plan) -> Table:
     """What each output can count on; empty without a verdict."""
     found = plan.verdict.promises if plan.verdict else ()

@@ -85,6 +85,7 @@ def pack(replay: replay_data.Replay) -> tuple[Header, str]:
         "own": replay.own,
         "forget": replay.forget,
         "stoppingTime": replay.stopping_time,
+        "opening": opening(replay),
         "sensors": replay_data.SENSORS,
         "buildings": [[b.left, b.bottom, b.right, b.top] for b in replay.map.buildings],
         "streets": [[s.x1, s.y1, s.x2, s.y2, s.width] for s in replay.map.streets],
@@ -195,6 +196,8 @@ SCRIPTS = (
     "replay_tip.js",
     "replay_controls.js",
 )
+BEFORE_STORY = 3_000_000
+"""µs: the page opens this far before the first of these cars gets known"""
 BEFORE_DETECTION = 500_000
 """µs: a jump to a car goes this far before its detection."""
 
@@ -206,15 +209,52 @@ def replay_page(replay: replay_data.Replay) -> str:
     body = Template(_asset("replay.html")).substitute(
         title=escaped(replay.title),
         facts=_facts(replay.facts),
+        story=escaped(story(replay)),
+        other_runs="".join(
+            f'<option value="{number}">{escaped(run.name)}</option>'
+            for number, run in enumerate(replay.runs)
+        ),
         runs_hidden="" if len(replay.runs) > 1 else " hidden",
         runs="".join(_choice(run, number) for number, run in enumerate(replay.runs)),
-        summaries="\n".join(_summary(run, number) for number, run in enumerate(replay.runs)),
+        summaries="\n".join(
+            _summary(run, number, replay.stopping_time) for number, run in enumerate(replay.runs)
+        ),
         # no text of the user's may end the script element
         header=json.dumps(header, separators=(",", ":")).replace("<", "\\u003c"),
         columns=columns,
         script="\n".join(_asset(name) for name in SCRIPTS),
     )
     return page(replay.title, [body], _asset("replay.css"))
+
+
+def opening(replay: replay_data.Replay) -> int:
+    """The moment that the page opens at (µs): a little before the first of the cars that would hit
+    ours gets known in any run; the start of the drive where there is none."""
+    first: dict[int, list[replay_data.Encounter]] = {}
+    for one in (one for run in replay.runs for one in run.encounters):
+        first.setdefault(one.impact, []).append(one)
+    if not first:
+        return 0
+    impact = min(first)
+    known = [one.detected for one in first[impact] if one.detected is not None]
+    told = min([*known, impact - round(replay.stopping_time * 1e6)])
+    return max(0, told - BEFORE_STORY)
+
+
+def story(replay: replay_data.Replay) -> str:
+    """What one sees, in a sentence or two."""
+    meeting = sum(car.collision_course for car in replay.traffic.cars)
+    seen = f"Our car (blue) drives among {len(replay.traffic.cars) - 1:,} others"
+    if not meeting:
+        return f"{seen}; ellipses show where it believes them to be."
+    hit = "one of them would hit it" if meeting == 1 else f"{meeting} of them would hit it"
+    told = [
+        f"{run.name} knows {sum(not one.crash for one in run.encounters)} of "
+        f"{len(run.encounters)} in time to stop"
+        for run in replay.runs
+        if run.encounters
+    ]
+    return f"{seen}, and {hit} (orange). {'; '.join(told)}." if told else f"{seen}, and {hit}."
 
 
 def _asset(name: str) -> str:
@@ -236,7 +276,7 @@ def _facts(facts: Sequence[replay_data.Fact]) -> str:
     )
 
 
-def _summary(run: replay_data.ReplayRun, number: int) -> str:
+def _summary(run: replay_data.ReplayRun, number: int, stopping_time: float) -> str:
     parts = [f'<section data-run="{number}"><h2>{escaped(run.name)}</h2>']
     if run.facts:
         parts.append(f'<dl class="facts stacked">{_facts(run.facts)}</dl>')
@@ -246,7 +286,9 @@ def _summary(run: replay_data.ReplayRun, number: int) -> str:
             "<h3>Cars on collision course</h3>\n<table><thead><tr>"
             '<th scope="col">Car</th><th scope="col" class="number">TTC when detected</th>'
             '<th scope="col">Outcome</th><td></td></tr></thead>\n'
-            f"<tbody>{rows}</tbody></table>"
+            f"<tbody>{rows}</tbody></table>\n"
+            '<p class="muted small">A crash: our car knew of the other less than '
+            f"{stopping_time:g} s before the impact, or never. So long it takes to stop.</p>"
         )
     return "\n".join(parts) + "</section>"
 

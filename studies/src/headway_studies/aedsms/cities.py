@@ -5,7 +5,8 @@ noise and losses in one city. How much hangs on where the cars stand is seen in 
 every seed of the traffic is a city, a city gives one number for each setting, and an interval is
 that of the mean over cities (bootstrap over cities, 95 %).
 
-Grid: city, each with some trials and settings; and the largest rates in its first trial.
+Grid: (city, trial), each with every setting; and for each city the largest rates in its first
+trial.
 """
 
 from __future__ import annotations
@@ -74,7 +75,11 @@ OTHER_CITY = (
 def cells(quick: bool) -> list[Cell]:
     cities, trials = (QUICK_CITIES, QUICK_TRIALS) if quick else (CITIES, TRIALS)
     ways = QUICK_WAYS if quick else range(len(WAYS))
-    drives: list[Cell] = [{"part": "drive", "city": city, "trials": trials} for city in cities]
+    drives: list[Cell] = [
+        {"part": "drive", "city": city, "trial": trial}
+        for trial in range(trials)
+        for city in cities
+    ]
     rates: list[Cell] = [
         {"part": "rate", "city": city, "way": way} for city in cities for way in ways
     ]
@@ -85,11 +90,7 @@ def run(cell: Cell) -> list[Row]:
     city = whole(cell, "city")
     if cell["part"] == "rate":
         return [_rate(city, *WAYS[whole(cell, "way")])]
-    return [
-        _driven(city, trial, setting)
-        for trial in range(whole(cell, "trials"))
-        for setting in SETTINGS
-    ]
+    return [_driven(city, whole(cell, "trial"), setting) for setting in SETTINGS]
 
 
 def _driven(city: int, trial: int, setting: Setting) -> Row:

@@ -112,19 +112,22 @@ _DRIFT = 2_100
 """what sets these draws apart from the world's own"""
 
 
-def with_slow_gps(recording: DriveRecording, seconds: float, trial: int) -> DriveRecording:
-    """Our car's fixes only; V2V stays. ``seconds`` is the time constant, 0 for none."""
+def with_slow_gps(
+    recording: DriveRecording, seconds: float, trial: int, deviation: float = SensorModel().gps
+) -> DriveRecording:
+    """Our car's fixes only; V2V stays. ``seconds`` is the time constant, 0 for none;
+    ``deviation`` (m) that of a fix on each axis."""
     sensed = sensed_at(recording, "gps")
     truth = true_places(recording, np.full(len(sensed), OWN_ID), sensed)
     random = np.random.default_rng([recording.traffic.seed, trial, _DRIFT])
-    errors = _errors(len(sensed), seconds, random)
+    errors = _errors(len(sensed), seconds, random, deviation)
     return with_columns(recording, "gps", {"x": truth[0] + errors[0], "y": truth[1] + errors[1]})
 
 
-def _errors(fixes: int, seconds: float, random: np.random.Generator) -> Metres:
+def _errors(fixes: int, seconds: float, random: np.random.Generator, deviation: float) -> Metres:
     """East and north, metres."""
     stays = exp(-CYCLE / seconds) if seconds else 0.0
-    drawn = random.standard_normal((2, fixes)) * SensorModel().gps
+    drawn = random.standard_normal((2, fixes)) * deviation
     errors = np.zeros((2, fixes))
     errors[:, 0] = drawn[:, 0]
     for cycle in range(1, fixes):
@@ -488,7 +491,7 @@ STUDY = Study(
     paper=Paper.AEDSMS,
     figures=("figure 21",),
     title="Position errors with and without fusion",
-    seconds=185,
+    seconds=215,
     cells=cells,
     run=run,
     analyse=analyse,
