@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from headway.compiler import compile_query
+from headway.drive.collision_warning import example
+from headway.files import load_query, load_vehicle
+from headway.model.operators import Fusion
+from headway.model.quantities import MILLISECOND
 from headway_studies.aedsms import calibration
 from headway_studies.aedsms.calibration import (
     CITY,
@@ -115,6 +122,26 @@ def test_every_claim_is_fitted_and_says_what_was_tried() -> None:
     assert {claim.came.origin for claim in claims} == {Origin.FITTED}
     assert {claim.verdict for claim in claims} == {Verdict.BEYOND}
     assert all("1 random draws" in claim.came.tried for claim in claims)
+
+
+def test_the_fitted_example_differs_only_where_it_says_so() -> None:
+    given, shown = (load_query(example(name)).query for name in ("as_published.yaml", "query.yaml"))
+    steps = {step.name: step for step in shown.steps}
+    changed = [step for step in given.steps if step != steps[step.name]]
+    assert [step.name for step in changed] == ["sdfo2"]
+    (fusion,) = changed
+    assert isinstance(fusion, Fusion)
+    assert fusion.cost is not None
+    assert fusion.cost.of(1) == 11 * MILLISECOND  # as printed
+    assert not fusion.cost.between_items
+    shown_fusion = steps["sdfo2"]
+    assert isinstance(shown_fusion, Fusion)
+    assert replace(fusion, cost=None) == replace(shown_fusion, cost=None)
+    sources = [source.name for source in given.sources if source not in shown.sources]
+    assert sources == ["radar"]
+    assert given.outputs == shown.outputs
+    plan = compile_query(given, load_vehicle(example("as_published_vehicle.yaml")).vehicle)
+    assert {node for _, node in plan.placement} == {"ecu"}
 
 
 def test_an_error_that_stays_is_averaged_less() -> None:
