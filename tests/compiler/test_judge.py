@@ -321,6 +321,14 @@ def test_what_follows_an_unbounded_task_has_the_first_cause() -> None:
     assert promises(plan)["o"].reason.startswith("n closes a window only when later tuples come")
 
 
+def test_what_follows_an_unbounded_node_over_a_bus() -> None:
+    """The second node and the bus have done nothing wrong."""
+    plan = compiled(ONE_STREAM, TWO_NODES.replace("n1: {}", "n1: {cores: 2}"))
+    promise = promises(plan)["o"]
+    assert promise.bound is None
+    assert promise.reason.startswith("n1 has 2 cores: bounds are known for one core only")
+
+
 def test_without_a_vehicle_there_is_no_verdict() -> None:
     assert compile_query(parse_query(AGGREGATE).query).verdict is None
 

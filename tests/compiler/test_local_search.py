@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from tests.compiler.placement_cases import bus, compilation, nodes, random_case
@@ -84,6 +85,20 @@ def test_evening_out_keeps_to_the_nodes_that_are_allowed() -> None:
     evened, after = even_out(asked, layout, before)
     assert evened.placement == {"a": "n1", "b": "n2", "c": "n3"}
     assert after.peak == pytest.approx(0.3)
+
+
+def test_the_peak_is_of_what_may_be_used() -> None:
+    """30 % of a node of which half may be used are 60 % of that."""
+    vehicle = Vehicle(name="v", nodes=nodes(1.0, 1.0, capacity=0.5), buses=(bus("b", "n1", "n2"),))
+    processes = {"a": Process(name="a", nodes=("n1", "n2"), loads={"n1": 0.3, "n2": 0.3})}
+    asked = PlacementProblem(architecture_of(vehicle), processes, ())
+    layout = lay_out(asked, {"a": "n1"})
+    assert layout is not None
+    found = measure(asked, layout)
+    assert found is not None
+    assert found.peak == pytest.approx(0.6)
+    assert respects_capacities(asked, found)
+    assert not respects_capacities(asked, replace(found, node_loads={"n1": 0.51, "n2": 0.0}))
 
 
 def test_evening_out_pays_with_no_network_usage() -> None:

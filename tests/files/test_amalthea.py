@@ -108,7 +108,8 @@ def test_the_example_by_hand() -> None:
     assert operators["Detection"].streams == ("Camera_33ms",)
     brake = operators["Brake_10ms_reads"]
     assert isinstance(brake, Sample)
-    assert (brake.every, brake.offset, brake.hold) == (10 * MS, 3 * MS, 66 * MS)
+    assert (brake.every, brake.offset) == (10 * MS, 3 * MS)
+    assert brake.holds == (("Detection", 66 * MS), ("Task_2ms", 10 * MS))
     assert brake.streams == ("Detection", "Task_2ms")
     outputs = {one.name: one for one in found.query.outputs}
     chain = outputs["chain_camera_to_brake"]

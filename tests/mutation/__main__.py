@@ -6,18 +6,20 @@ python -m tests.mutation --count 50 --seed 1 --subject bounds
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.mutation.forked import preload
 from tests.mutation.modules import SUBJECTS, TESTS, files_of_tests, modules
 from tests.mutation.mutants import Mutant, mutants_of
 from tests.mutation.reach import KeptReach
 from tests.mutation.telling import as_json, difference, table
-from tests.mutation.trying import Tried, copy_of, try_all, watch
+from tests.mutation.trying import Tried, Verdict, copy_of, try_all, watch
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +27,11 @@ ROOT = Path(__file__).parents[2]
 def main(arguments: Sequence[str]) -> int:
     asked = _parser().parse_args(arguments)
     subjects = modules(ROOT, tuple(asked.subject))
-    mutants = drawn(ROOT, subjects, asked.count, asked.seed)
+    if asked.again is None:
+        mutants = drawn(ROOT, subjects, asked.count, asked.seed)
+    else:
+        mutants = survivors(ROOT, json.loads(asked.again.read_text(encoding="utf-8")))
+        subjects = modules(ROOT)
     files = files_of_tests(ROOT, tuple(asked.tests))
     with tempfile.TemporaryDirectory(prefix="headway-mutation-") as scratch:
         copies = [copy_of(ROOT, Path(scratch).resolve() / f"copy{n}") for n in range(asked.jobs)]
@@ -80,6 +86,25 @@ def drawn(root: Path, subjects: Mapping[str, str], count: int, seed: int) -> lis
             if len(sample) == count:
                 break
     return sample
+
+
+def survivors(root: Path, results: Mapping[str, Any]) -> list[Mutant]:
+    """Those of an earlier run that no test killed, as they are in the sources now; what is no
+    longer there is left out."""
+    found = []
+    for one in results["tried"]:
+        if one["verdict"] not in (Verdict.SURVIVED, Verdict.UNREACHED):
+            continue
+        path = one["module"]
+        wanted = one["function"], one["kind"], one["before"], one["after"]
+        alike = [
+            mutant
+            for mutant in mutants_of(path, (root / path).read_bytes())
+            if (mutant.within, mutant.kind, mutant.before, mutant.after) == wanted
+        ]
+        if alike:
+            found.append(min(alike, key=lambda mutant: abs(mutant.line - one["line"])))
+    return found
 
 
 def _say(text: str) -> None:

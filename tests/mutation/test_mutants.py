@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.mutation.__main__ import drawn, main
+from tests.mutation.__main__ import drawn, main, survivors
 from tests.mutation.modules import SUBJECTS, files_of_tests, modules
-from tests.mutation.mutants import mutants_of
+from tests.mutation.mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -120,3 +120,26 @@ def test_what_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--subject", "wheels"])
     assert "invalid choice: 'wheels'" in capsys.readouterr().err
+
+
+def test_survivors_again(tmp_path: Path) -> None:
+    """Found again though lines have moved; what was killed, or is gone, is not tried."""
+    module = tmp_path / "module.py"
+    module.write_text("def f(a, b):\n    return a < b\n\n\ndef g(a, b):\n    return a < b\n")
+    one, other = mutants_of("module.py", module.read_bytes())
+
+    def told(mutant: Mutant, verdict: str, before: str = " < ") -> dict[str, object]:
+        return {
+            "module": mutant.path,
+            "function": mutant.within,
+            "line": mutant.line,
+            "kind": mutant.kind,
+            "before": before,
+            "after": mutant.after,
+            "verdict": verdict,
+        }
+
+    results = {"tried": [told(one, "killed"), told(other, "survived"), told(one, "survived", "?")]}
+    module.write_text("import os\n\n" + module.read_text())
+    (again,) = survivors(tmp_path, results)
+    assert (again.within, again.line, again.after) == ("g", 8, " <= ")

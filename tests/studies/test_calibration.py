@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from headway.compiler import compile_query
+from headway.drive.collision_warning import example
+from headway.files import load_query, load_vehicle
+from headway.model.operators import Fusion
+from headway.model.quantities import MILLISECOND
+from headway_studies.aedsms import calibration
 from headway_studies.aedsms.calibration import (
     CITY,
     ERROR_TARGETS,
@@ -116,6 +124,26 @@ def test_every_claim_is_fitted_and_says_what_was_tried() -> None:
     assert all("1 random draws" in claim.came.tried for claim in claims)
 
 
+def test_the_fitted_example_differs_only_where_it_says_so() -> None:
+    given, shown = (load_query(example(name)).query for name in ("as_published.yaml", "query.yaml"))
+    steps = {step.name: step for step in shown.steps}
+    changed = [step for step in given.steps if step != steps[step.name]]
+    assert [step.name for step in changed] == ["sdfo2"]
+    (fusion,) = changed
+    assert isinstance(fusion, Fusion)
+    assert fusion.cost is not None
+    assert fusion.cost.of(1) == 11 * MILLISECOND  # as printed
+    assert not fusion.cost.between_items
+    shown_fusion = steps["sdfo2"]
+    assert isinstance(shown_fusion, Fusion)
+    assert replace(fusion, cost=None) == replace(shown_fusion, cost=None)
+    sources = [source.name for source in given.sources if source not in shown.sources]
+    assert sources == ["radar"]
+    assert given.outputs == shown.outputs
+    plan = compile_query(given, load_vehicle(example("as_published_vehicle.yaml")).vehicle)
+    assert {node for _, node in plan.placement} == {"ecu"}
+
+
 def test_an_error_that_stays_is_averaged_less() -> None:
     """Runs a draw: two cells of the study's own grid."""
     short, long = (
@@ -125,3 +153,9 @@ def test_an_error_that_stays_is_averaged_less() -> None:
     gain = [number(row, "raw") / number(row, "fused") for row in (short, long)]
     assert gain[0] > gain[1] > 1.0
     assert set(ERROR_TARGETS) <= set(short)
+
+
+def test_rows_of_one_kind_have_the_columns_of_the_other_without_values() -> None:
+    """As they are when all cells are put together: errors have no vehicle."""
+    drawn: Row = {"part": "errors", "draw": 0, "vehicle": None, "item_us": None, "gps": 2.0}
+    assert calibration._where([drawn]) == "; those have 2 to 2 m of GPS"

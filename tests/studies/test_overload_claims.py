@@ -14,8 +14,7 @@ from headway.schedule.online.rop_edf import PrintedReservedEdf2
 from headway.schedule.overload.load_trials import LoadRow
 from headway_studies.rop_edf import admission, er_edf_example, hard_tasks, overload_methods
 from headway_studies.rop_edf.task_set_rows import (
-    HELD_POLICIES,
-    PRINTED_POLICIES,
+    NotedErEdf,
     OneShareErEdf,
     PolicedEdf2,
     kept,
@@ -110,7 +109,7 @@ def test_one_row_that_is_not(rows: list[LoadRow], figure: str, said: str) -> Non
 
 def hard_rows(**misses: tuple[int, int, int, int]) -> list[LoadRow]:
     """Two sets a level; ``misses`` of each policy in the second set, by level."""
-    policies = ("er-edf", OneShareErEdf.name, *PRINTED_POLICIES, *HELD_POLICIES)
+    policies = ("er-edf", OneShareErEdf.name, *FIRST, *SECOND)
     return [
         row(load, trial, policy, "H1", 0, misses.get(policy.replace("-", "_"), (0,) * 4)[n] * trial)
         for n, load in enumerate(hard_tasks.LEVELS)
@@ -125,8 +124,8 @@ GROWING = (0, 2, 5, 9)
 def test_hard_tasks_as_published() -> None:
     rows = hard_rows(er_edf=GROWING, er_edf_one_share=GROWING)
     findings = hard_tasks.STUDY.analyse(kept(rows))
-    assert [claim.verdict for claim in findings.claims] == [Verdict.SAME] * 4
-    growing = findings.claims[2]
+    assert [claim.verdict for claim in findings.claims] == [Verdict.SAME] * 5
+    growing = findings.claims[3]
     assert growing.ours == (
         "ER-EDF: 100 %: 0.0 ± 0.0 %, 110 %: 1.0 ± 1.4 %, 120 %: 2.5 ± 3.5 %, 130 %: 4.5 ± 6.4 %"
     )
@@ -138,9 +137,9 @@ def test_hard_tasks_as_published() -> None:
 @pytest.mark.parametrize(
     ("rows", "failed"),
     [
-        (hard_rows(er_edf=(0, 5, 5, 9), er_edf_one_share=GROWING), [2]),
-        (hard_rows(er_edf=GROWING, er_edf_one_share=(0, 2, 9, 5)), [3]),
-        (hard_rows(er_edf=GROWING, er_edf_one_share=GROWING, rop_edf_1=(0, 0, 0, 1)), [1]),
+        (hard_rows(er_edf=(0, 5, 5, 9), er_edf_one_share=GROWING), [3]),
+        (hard_rows(er_edf=GROWING, er_edf_one_share=(0, 2, 9, 5)), [4]),
+        (hard_rows(er_edf=GROWING, er_edf_one_share=GROWING, rop_edf_1=(0, 0, 0, 1)), [2]),
         (hard_rows(er_edf=GROWING, er_edf_one_share=GROWING, rop_edf_2_paper=(0, 1, 0, 0)), [0]),
     ],
 )
@@ -207,3 +206,24 @@ def test_budgets_of_all_tasks_hold_while_none_is_present() -> None:
         before = books.soft_left
         books.on_complete(job, 4)
         assert books.soft_left > before, "returned at 4, its deadline is at 10"
+
+
+def test_notes_of_what_was_left_and_doubled() -> None:
+    """A second job of a task while the first still holds its share."""
+    policy = NotedErEdf()
+    tasks = [TaskFacts("s", False, 10, 10, FULL // 4, FULL // 4)]
+    books = policy.open(tasks)
+    jobs = [ReservedJob(0, n, n + 10, 5, FULL // 4, n) for n in range(4)]
+    assert books.admit(jobs[0])
+    assert books.admit(jobs[1])
+    assert books.admit(jobs[2])
+    books.on_complete(jobs[0], 3)
+    books.on_complete(jobs[1], 3)
+    assert books.admit(jobs[3])
+    told = [(note.release, note.left, note.admitted, note.doubled) for note in policy.notes]
+    assert told == [
+        (0, FULL, True, False),
+        (1, FULL * 3 // 4, True, False),
+        (2, FULL // 2, True, True),
+        (3, FULL * 3 // 4, True, False),
+    ]

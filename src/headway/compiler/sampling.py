@@ -22,20 +22,25 @@ def fill_holds(compilation: Compilation) -> Compilation:
     """Gives every sample without a ``hold`` one."""
     graph = compilation.graph
     open_ones = [
-        one for one in graph.operators.values() if isinstance(one, Sample) and one.hold is None
+        one
+        for one in graph.operators.values()
+        if isinstance(one, Sample) and one.hold is None and not one.holds
     ]
     if not open_ones:
         return compilation
-    filled = {one.name: replace(one, hold=_hold(one, graph)) for one in open_ones}
+    filled = {one.name: _filled(one, graph) for one in open_ones}
     steps = tuple(filled.get(step.name, step) for step in compilation.query.steps)
     query = replace(compilation.query, steps=steps)
     return replace(compilation, query=query, graph=graph_of(query))
 
 
-def _hold(sample: Sample, graph: Graph) -> int:
-    found = [_until_next(stream, graph) for stream in sample.streams]
-    known = [one for one in found if one is not None]
-    return max(known) if len(known) == len(found) else HELD_UNLESS_SAID
+def _filled(sample: Sample, graph: Graph) -> Sample:
+    found = {
+        port.port: _until_next(port.stream, graph) or HELD_UNLESS_SAID for port in sample.inputs
+    }
+    if len(set(found.values())) == 1:
+        return replace(sample, hold=next(iter(found.values())))
+    return replace(sample, holds=tuple(found.items()))
 
 
 def _until_next(stream: str, graph: Graph) -> int | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from math import isnan
+from multiprocessing.connection import wait
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeVar
@@ -49,12 +51,27 @@ def in_parallel(
         yield from map(function, tasks)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=context) as pool:
+    with ProcessPoolExecutor(
+        min(workers, len(tasks)), mp_context=context, initializer=_end_with_parent
+    ) as pool:
         try:
             yield from pool.map(function, tasks)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def _end_with_parent() -> None:
+    """Ends this worker when its parent is killed: it waits for tasks on a pipe whose other end it
+    holds, too, so it would wait for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end with the parent", daemon=True).start()
 
 
 # ----------------------------------------------------------------

@@ -324,7 +324,9 @@ class _Import:
                 f"coalesce({', '.join(f'{port}_{NUMBER}' for port in ports)})" if several else value
             )
             # A writer ends within its period: two of its results are less than two apart.
-            longest = max(2 * self._apart(tasks[writer], tasks) for writer in writers)
+            # The read of one that is slower than this task must not miss it either.
+            least = stimulus.period + stimulus.jitter
+            holds = [max(2 * self._apart(tasks[writer], tasks), least) for writer in writers]
             made.append(
                 Sample(
                     name=fed,
@@ -332,7 +334,8 @@ class _Import:
                     every=stimulus.period,
                     offset=stimulus.offset,
                     jitter=min(stimulus.jitter, stimulus.period - 1),
-                    hold=max(longest, stimulus.period + stimulus.jitter),
+                    hold=None if several else holds[0],
+                    holds=tuple(zip(ports, holds, strict=True)) if several else (),
                     cost=Cost(0),
                 )
             )

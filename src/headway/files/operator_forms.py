@@ -35,6 +35,7 @@ from headway.files.forms import (
     cost_plain,
     expression_model,
     expression_plain,
+    is_mapping,
     read_by,
     refusal,
 )
@@ -448,6 +449,13 @@ Every = Annotated[
 ]
 
 
+HoldChoice = Annotated[
+    Annotated[PositiveDuration, Tag(f"{TAG}short")]
+    | Annotated[dict[Name, PositiveDuration], Tag(f"{TAG}long")],
+    Discriminator(is_mapping),
+]
+
+
 class SampleForm(OperatorForm):
     """Reads the last value of its inputs at the instants of a clock."""
 
@@ -466,10 +474,10 @@ class SampleForm(OperatorForm):
         default=0, description="how far the instants lie from the multiples of 'every'"
     )
     jitter: Duration = Field(default=0, description="how much later an instant can be")
-    hold: PositiveDuration | None = Field(
+    hold: HoldChoice | None = Field(
         default=None,
-        description="how long a value is read after it came; if left out, as long as the next one "
-        "can take by the gaps and clocks before it, or 1 s",
+        description="how long a value is read after it came, or by input {v: 10 ms, r: 1 s}; if "
+        "left out, as long as the next one can take by the gaps and clocks before it, or 1 s",
     )
 
     def to_model(self, name: str, schemas: Schemas, at: str) -> Sample:
@@ -487,7 +495,8 @@ class SampleForm(OperatorForm):
             every=self.sample,
             offset=self.offset,
             jitter=self.jitter,
-            hold=self.hold,
+            hold=self.hold if isinstance(self.hold, int) else None,
+            holds=tuple(self.hold.items()) if isinstance(self.hold, dict) else (),
             **self.common(name),
         )
 
@@ -501,6 +510,8 @@ class SampleForm(OperatorForm):
         for key, value in (("offset", step.offset), ("jitter", step.jitter), ("hold", step.hold)):
             if value:
                 result[key] = format_duration(value)
+        if step.holds:
+            result["hold"] = {port: format_duration(time) for port, time in step.holds}
         return {**result, **common_plain(step)}
 
 

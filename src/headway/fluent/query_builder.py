@@ -337,12 +337,12 @@ class GraphBuilder:
         every: Duration,
         offset: Duration = 0,
         jitter: Duration = 0,
-        hold: Duration | None = None,
+        hold: Duration | Mapping[str, Duration] | None = None,
         **options: Unpack[OperatorOptions],
     ) -> Stream:
         """Reads the last value of each stream every ``every``, ``offset`` after its multiples and
-        up to ``jitter`` later. A value is read for ``hold`` after it came. Of several streams
-        the columns go out as ``port_column``."""
+        up to ``jitter`` later. A value is read for ``hold`` after it came, for all inputs or by
+        port. Of several streams the columns go out as ``port_column``."""
         at = self.path(name)
         return self.add(
             Sample(
@@ -350,7 +350,11 @@ class GraphBuilder:
                 every=to_time(every, f"{at}.every"),
                 offset=to_time(offset, f"{at}.offset"),
                 jitter=to_time(jitter, f"{at}.jitter"),
-                hold=None if hold is None else to_time(hold, f"{at}.hold"),
+                hold=to_time(hold, f"{at}.hold") if isinstance(hold, str | int) else None,
+                holds=tuple(
+                    (port, to_time(time, f"{at}.hold.{port}"))
+                    for port, time in (hold.items() if isinstance(hold, Mapping) else ())
+                ),
                 **common(name, at, options),
             )
         )

@@ -39,12 +39,17 @@ class Gather(StrEnum):
 class Clock:
     """The instants of a periodic activation: ``k * every + offset`` since the epoch, each displaced
     by its own part of ``jitter`` (nanoseconds). ``hold`` is how long a value is read after it
-    came."""
+    came; ``holds`` by port, where they are unlike: then ``hold`` is the longest."""
 
     every: int
     offset: int
     jitter: int
     hold: int
+    holds: tuple[tuple[str, int], ...] = ()
+
+    def held(self, port: str) -> int:
+        """How long a value of that port is read."""
+        return next((time for name, time in self.holds if name == port), self.hold)
 
     def instant(self, number: int) -> int:
         """When the instant of that number is. Its displacement follows from the number alone, so
@@ -438,6 +443,8 @@ class Sample(OperatorBase):
     offset: int = 0
     jitter: int = 0
     hold: int | None = None
+    holds: tuple[tuple[Name, int], ...] = ()
+    """by port, where not all are held alike"""
     kind: Literal["sample"] = "sample"
 
     traits: ClassVar[Traits] = Traits(keeps_state=True, order_matters=True)
@@ -445,8 +452,10 @@ class Sample(OperatorBase):
 
     @property
     def clock(self) -> Clock | None:
-        hold = HELD_UNLESS_SAID if self.hold is None else self.hold
-        return Clock(self.every, self.offset, self.jitter, hold)
+        hold = self.hold
+        if hold is None:
+            hold = max((time for _, time in self.holds), default=HELD_UNLESS_SAID)
+        return Clock(self.every, self.offset, self.jitter, hold, self.holds)
 
     def problems(self) -> Iterator[Problem]:
         if self.every <= 0:
@@ -458,8 +467,17 @@ class Sample(OperatorBase):
                 got=format_duration(self.jitter),
                 want=f"less than the {format_duration(self.every)} between them",
             )
-        if self.hold is not None and self.hold <= 0:
+        times = [time for _, time in self.holds]
+        if min([1 if self.hold is None else self.hold, *times]) <= 0:
             yield Problem("a value must be held for some time", at="hold")
+        ports = [port.port for port in self.inputs]
+        if self.holds and sorted(name for name, _ in self.holds) != sorted(ports):
+            yield Problem(
+                "a hold by inputs names each of them",
+                at="hold",
+                got=", ".join(name for name, _ in self.holds),
+                want=f"give one for each of {', '.join(ports)}, or one duration for all",
+            )
         if self.timeout is not None:
             yield Problem(
                 "a sample waits for its clock only", at="timeout", want="leave out 'timeout'"

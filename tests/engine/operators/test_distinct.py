@@ -111,3 +111,12 @@ def test_it_is_what_the_definition_says(seed: int) -> None:
     assert operator.take_side() == []
     assert len(results) > 300
     assert largest <= 2 * needed + 65
+
+
+def test_what_no_tuple_can_come_near_is_forgotten() -> None:
+    """However long it runs: the state is swept each time it has doubled."""
+    operator = distinct(10)
+    for n in range(20_000):
+        assert passed(operator, [(n * 100, float(n), n)])
+        operator.advance(n * 100)
+    assert len(operator._passed) < 5_000

@@ -75,13 +75,23 @@ def test_a_sample_of_a_sample_reads_what_is_read_at_the_same_instant() -> None:
 def test_several_inputs_go_out_side_by_side_with_the_oldest_timestamp() -> None:
     both = "a: {schema: {v: int}, rate: 1 per 5 ms}\n  b: {schema: {v: int}, rate: 1 per 5 ms}"
     got = sampled(
-        "x: {sample: 10 ms, inputs: {left: a, right: b}, hold: 12 ms}",
+        "x: {sample: 10 ms, inputs: {left: a, right: b}, hold: {left: 12 ms, right: 12 ms}}",
         [(4, "a", 1), (13, "b", 7), (14, "a", 2)],
         both,
     )
     assert got == [(10, (4, 1, None)), (20, (13, 2, 7))]
     plan = compile_query(query("x: {sample: 10 ms, inputs: {left: a, right: b}}", both))
     assert dict(plan.schemas)["x"].names == ("left_v", "right_v")
+
+
+def test_each_input_is_held_for_its_own_time() -> None:
+    both = "a: {schema: {v: int}, rate: 1 per 5 ms}\n  b: {schema: {v: int}, rate: 1 per 5 ms}"
+    got = sampled(
+        "x: {sample: 10 ms, inputs: {l: a, r: b}, hold: {l: 8 ms, r: 18 ms}}",
+        [(4, "a", 1), (4, "b", 2)],
+        both,
+    )
+    assert got == [(10, (4, 1, 2)), (20, (4, None, 2))]
 
 
 def test_the_clock_rests_while_nothing_is_held() -> None:
@@ -144,6 +154,7 @@ def test_how_long_a_value_is_held_follows_from_the_query(operators: str, hold: i
         ("x: {sample: 10 ms}", "a sample reads one stream or several"),
         ("x: {sample: 10 ms, from: a, timeout: 1 ms}", "waits for its clock only"),
         ("x: {sample: 10 ms, from: a, cost: {base: 1 ms, per_item: 1 us}}", "has no items"),
+        ("x: {sample: 10 ms, inputs: {l: a, r: a}, hold: {l: 1 ms}}", "names each of them"),
         ("x: {sample: 10 ms, inputs: {l: a, l_v: a}}", None),
     ],
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -14,10 +16,12 @@ from tests.exploring import examples
 
 from headway.compiler import compile_query
 from headway.engine import wall_engine
+from headway.engine.jobs import FRESH_TUPLE, ReadyJob, Stepping
 from headway.engine.operator_counts import dropped_at, operator_counts
 from headway.engine.operators.operator_base import DropKind
+from headway.engine.program import Unit
 from headway.engine.results import RunResult
-from headway.engine.waiting_room import FEWEST, WhenFull, waiting_room
+from headway.engine.waiting_room import FEWEST, WaitingRoom, WhenFull, waiting_room
 from headway.engine.wall_engine import WallEngine
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Input
@@ -152,6 +156,26 @@ def test_every_tuple_comes_out_or_is_listed_and_never_too_many_wait(
     assert engine.keeping_up.worst_backlog <= most
     outputs = sum(len(record) for record in result.outputs.values())
     assert outputs + len(result.side.dropped) == len(given)
+
+
+def test_who_has_begun_stays() -> None:
+    """Under any rule: only the others make room, the oldest or those worth least first."""
+
+    def job(number: int, begun: bool = False) -> ReadyJob:
+        unit = cast(Unit, SimpleNamespace(name="T1", policy_deadline=0))
+        progress = cast(Stepping, object()) if begun else None
+        row = (number, 1.0)
+        return ReadyJob(number, number, unit, "in", row, number, False, FRESH_TUPLE, None, progress)
+
+    jobs = [job(3), job(1, begun=True), job(2), job(5), job(4)]
+    room = WaitingRoom(most=4, worths={}, when_full=WhenFull.OLDEST)
+    assert [one.number for one in room.leaving(jobs, jobs[3], 0)] == [2]
+    small = WaitingRoom(most=2, worths={}, when_full=WhenFull.OLDEST)
+    assert [one.number for one in small.leaving(jobs, jobs[3], 0)] == [2, 3, 4]
+    none = WaitingRoom(most=0, worths={}, when_full=WhenFull.OLDEST)
+    assert [one.number for one in none.leaving(jobs, jobs[3], 0)] == [2, 3, 4, 5]
+    refusing = WaitingRoom(most=4, worths={}, when_full=WhenFull.REFUSE)
+    assert [one.number for one in refusing.leaving(jobs, jobs[3], 0)] == [5]
 
 
 def test_only_soft_jobs_are_too_many_for_their_task() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from headway.errors import InputError
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, OverloadTask, Range, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload.admission_over_nodes import NodePath, Stage
 from headway.schedule.overload.load_trials import (
     LoadRow,
+    check_end_to_end_policies,
+    end_to_end_policies,
     load_cells,
     run_load_trial,
     run_path_trial,
@@ -198,3 +201,12 @@ def test_the_miss_ratio_of_paths() -> None:
         assert one.miss_ratio == (one.rejected + one.late) / one.jobs
     assert rows[0].miss_ratio == 0.0
     assert rows[1].late == rows[1].jobs
+
+
+def test_who_admits_end_to_end() -> None:
+    assert end_to_end_policies() == ["rop-edf-1", "op-edf"]  # those that guard first
+    check_end_to_end_policies(["op-edf", "rop-edf"])
+    with pytest.raises(
+        InputError, match="'er-edf' does not admit end to end; one of rop-edf-1, op"
+    ):
+        check_end_to_end_policies(["op-edf", "er-edf"])

@@ -237,7 +237,12 @@ def _may_miss(way: Way, graph: Graph) -> str | None:
     if way[0][0] == CLOCK:
         clocks = clocks[1:]
     return next(
-        (name for name, one in clocks if one is not None and one.hold < one.every + one.jitter),
+        (
+            name
+            for name, one in clocks
+            if one is not None
+            and min([one.hold, *(t for _, t in one.holds)]) < one.every + one.jitter
+        ),
         None,
     )
 
@@ -264,7 +269,9 @@ def _along(way: Way, found: _Sum, sensed: int, analysis: Analysis, *, reacting: 
         if whole is None:
             reason = analysis.reasons.get(task.node, f"{task.node} has no bound")
             return ChainBound(bound=None, reason=reason)
-        _through(task, found, whole + sensed, analysis, begins=stream == CLOCK, reacting=reacting)
+        _through(
+            stream, task, found, whole + sensed, analysis, begins=stream == CLOCK, reacting=reacting
+        )
         last = analysis.compilation.graph.operators[task.operators[-1]]
         if last.optional_part is not None:
             later = max(0, task.relative_deadline + sensed - found.total)
@@ -273,7 +280,14 @@ def _along(way: Way, found: _Sum, sensed: int, analysis: Analysis, *, reacting: 
 
 
 def _through(
-    task: Task, found: _Sum, whole: int, analysis: Analysis, *, begins: bool, reacting: bool
+    stream: str,
+    task: Task,
+    found: _Sum,
+    whole: int,
+    analysis: Analysis,
+    *,
+    begins: bool,
+    reacting: bool,
 ) -> None:
     """A task: what is read at an instant, then the time on the processor. ``whole`` bounds the sum
     behind it."""
@@ -282,9 +296,10 @@ def _through(
     runs = f"{task.name} ({', '.join(task.operators)}) waits for the processor and runs"
     if clock is not None and not begins:
         what = f"{head.name} reads a value for so long after it came"
+        held = max(clock.held(one.port) for one in head.inputs if one.stream == stream)
         if reacting:
             what = f"{head.name} reads at its next instant"
-        found.add(head.name, what, clock.every + clock.jitter if reacting else clock.hold)
+        found.add(head.name, what, clock.every + clock.jitter if reacting else held)
     elif clock is None and (waits(head) or any(one.makes_pairs for one in operators)):
         # What completes a pair, a window or a batch comes by another way, perhaps.
 

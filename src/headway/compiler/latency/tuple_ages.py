@@ -209,7 +209,14 @@ class Ages:
         if head.holds_for is not None:
             # Its timer starts when the join has looked for a partner.
             age = most([age, self.accepted[task.name]])
-        return plus(age, head.timeout or (head.clock.hold if head.clock else 0))
+        if head.clock is not None:
+            return most(
+                [
+                    plus(self.age_at(one.stream, task.node), head.clock.held(one.port))
+                    for one in head.inputs
+                ]
+            )
+        return plus(age, head.timeout or 0)
 
     def wait(self, task: Task) -> int | None:
         """How long a tuple waits at the head for others or for its window's end."""

@@ -56,8 +56,10 @@ class Sampling:
         """What is read at the next instant; None if all that was held is too old then. Where time
         passes by itself the instant may be over a little, which makes nothing older."""
         assert self.next is not None
-        oldest_read = self.clock.instant(self.next) - self.clock.hold
-        self._held = {port: one for port, one in self._held.items() if one.came >= oldest_read}
+        instant, held = self.clock.instant(self.next), self.clock.held
+        self._held = {
+            port: one for port, one in self._held.items() if one.came + held(port) >= instant
+        }
         if not self._held:
             self.next = None
             return None
