@@ -96,6 +96,8 @@ def survivors(root: Path, results: Mapping[str, Any]) -> list[Mutant]:
         if one["verdict"] not in (Verdict.SURVIVED, Verdict.UNREACHED):
             continue
         path = one["module"]
+        if not (root / path).exists():
+            continue
         wanted = one["function"], one["kind"], one["before"], one["after"]
         alike = [
             mutant
