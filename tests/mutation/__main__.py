@@ -132,6 +132,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="the results as JSON")
     parser.add_argument("--results", type=Path, help="a JSON file, written after each mutant")
     parser.add_argument(
+        "--again", type=Path, help="such a file of an earlier run: its survivors, not a sample"
+    )
+    parser.add_argument(
         "--watch-only", action="store_true", help="only find which test reaches what"
     )
     return parser
