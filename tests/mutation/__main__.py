@@ -96,6 +96,8 @@ def survivors(root: Path, results: Mapping[str, Any]) -> list[Mutant]:
         if one["verdict"] not in (Verdict.SURVIVED, Verdict.UNREACHED):
             continue
         path = one["module"]
+        if not (root / path).exists():
+            continue
         wanted = one["function"], one["kind"], one["before"], one["after"]
         alike = [
             mutant
@@ -131,6 +133,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="the results as JSON")
     parser.add_argument("--results", type=Path, help="a JSON file, written after each mutant")
+    parser.add_argument(
+        "--again", type=Path, help="such a file of an earlier run: its survivors, not a sample"
+    )
     parser.add_argument(
         "--watch-only", action="store_true", help="only find which test reaches what"
     )

@@ -140,6 +140,7 @@ def test_survivors_again(tmp_path: Path) -> None:
         }
 
     results = {"tried": [told(one, "killed"), told(other, "survived"), told(one, "survived", "?")]}
+    results["tried"].append({**told(one, "survived"), "module": "moved.py"})
     module.write_text("import os\n\n" + module.read_text())
     (again,) = survivors(tmp_path, results)
     assert (again.within, again.line, again.after) == ("g", 8, " <= ")

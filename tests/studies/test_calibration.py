@@ -11,6 +11,7 @@ from headway.drive.collision_warning import example
 from headway.files import load_query, load_vehicle
 from headway.model.operators import Fusion
 from headway.model.quantities import MILLISECOND
+from headway_studies.aedsms import calibration
 from headway_studies.aedsms.calibration import (
     CITY,
     ERROR_TARGETS,
@@ -152,3 +153,9 @@ def test_an_error_that_stays_is_averaged_less() -> None:
     gain = [number(row, "raw") / number(row, "fused") for row in (short, long)]
     assert gain[0] > gain[1] > 1.0
     assert set(ERROR_TARGETS) <= set(short)
+
+
+def test_rows_of_one_kind_have_the_columns_of_the_other_without_values() -> None:
+    """As they are when all cells are put together: errors have no vehicle."""
+    drawn: Row = {"part": "errors", "draw": 0, "vehicle": None, "item_us": None, "gps": 2.0}
+    assert calibration._where([drawn]) == "; those have 2 to 2 m of GPS"

@@ -299,10 +299,11 @@ def _where(near: Sequence[Row]) -> str:
     told = []
     for name, unit in (("item_us", "µs an item"), ("radar_objects", "radar objects"),
                        ("gps", "m of GPS"), ("drift", "s of drift")):  # fmt: skip
-        if name in near[0]:
-            found = values(near, name)
+        # Rows of one kind have the columns of the other, without values.
+        found = [number(row, name) for row in near if row.get(name) is not None]
+        if found:
             told.append(f"{min(found):g} to {max(found):g} {unit}")
-    vehicles = sorted({text(row, "vehicle") for row in near if "vehicle" in row})
+    vehicles = sorted({text(row, "vehicle") for row in near if row.get("vehicle") is not None})
     return "; those have " + ", ".join([*vehicles, *told])
 
 
