@@ -68,13 +68,13 @@ COMPILED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "no such class": (
         {"named": "surroundings:Surroundings"},
-        "operators.fused.implementation: module 'headway.fusion.surroundings' has no",
+        "operators.fused.fusion: module 'headway.fusion.surroundings' has no",
     ),
 }
 BY_CODE: dict[str, tuple[str, str]] = {
     "no such module": (
         '{udo: "nowhere:Nothing", inputs: {speed: speed}, schema: {v: double}}',
-        "operators.one.implementation: module 'nowhere' cannot be imported",
+        "operators.one.udo: module 'nowhere' cannot be imported",
     ),
     "a class that refuses": (
         '{udo: "tests.contract.test_bad_queries:Refusing", inputs: {speed: speed}, '
