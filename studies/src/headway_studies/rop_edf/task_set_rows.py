@@ -139,7 +139,7 @@ OVERLOAD_POLICY_NAMES = {
     "er-edf-one-share": "ER-EDF, one share a task",
     "rop-edf-1-paper": "ROP-EDF, policy 1 as printed",
     "rop-edf-2-paper": "ROP-EDF, policy 2 as printed",
-    "rop-edf-2-policed": "ROP-EDF, policy 2, budgets of all tasks",
+    "rop-edf-2-policed": "ROP-EDF, policy 2, all budgets",
     "rop-edf-1": "ROP-EDF, policy 1, held",
     "rop-edf-2": "ROP-EDF, policy 2, held",
     "cbs": "CBS",
