@@ -255,7 +255,7 @@ def test_names_in_plans(case: str, tmp_path: Path) -> None:
         ("compare", plan, "--input", recording),
         ("build", plan, "--out", folder),
         ("schedule", plan, "--out", folder),
-        ("spark-submit-args", plan, "--out", folder),
+        ("spark-submit-args", plan, "--out", folder, "--", *ran),
     ):
         done = headway(*command)
         assert done.exit_code == 2, (command, done.output)

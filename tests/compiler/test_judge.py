@@ -323,10 +323,10 @@ def test_what_follows_an_unbounded_task_has_the_first_cause() -> None:
 
 def test_what_follows_an_unbounded_node_over_a_bus() -> None:
     """The second node and the bus have done nothing wrong."""
-    plan = compiled(ONE_STREAM, TWO_NODES.replace("n1: {}", "n1: {cores: 2}"))
-    promise = promises(plan)["o"]
+    busy = ONE_STREAM.replace("from: s, cost: 1 ms", "from: s, cost: 100 ms")
+    promise = promises(compiled(busy, TWO_NODES.replace("pins: {", "pins: {a: n1, ")))["o"]
     assert promise.bound is None
-    assert promise.reason.startswith("n1 has 2 cores: bounds are known for one core only")
+    assert promise.reason.startswith("n1 can be asked for more than it can do")
 
 
 def test_without_a_vehicle_there_is_no_verdict() -> None:

@@ -70,8 +70,12 @@ def test_of_several_vehicles_the_next_is_not_begun(tmp_path: Path) -> None:
 
 
 def test_in_virtual_time_ctrl_c_is_what_it_ever_is(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, at=10, clock="virtual")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # others leave theirs behind
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, at=10, clock="virtual")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_only_the_first_signal_is_caught() -> None:

@@ -150,7 +150,7 @@ def test_a_changed_query_goes_on_where_it_is_adopted(tmp_path: Path) -> None:
     write(given, 2, 33.0)
     refused = stream(given, output, query=changed)
     assert refused.exit_code == 2
-    assert "operators.fast.where: v > 30 -> v > 32" in refused.output
+    assert "operators.fast.filter: v > 30 -> v > 32" in refused.output
     assert "add --adopt to go on from here" in refused.output
     adopted = stream(given, output, "--adopt", query=changed)
     assert adopted.exit_code == 0, adopted.output
