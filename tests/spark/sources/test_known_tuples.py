@@ -34,13 +34,15 @@ def file(folder: Path, times: Times, arrived: Times | None = None, **how: Any) -
     pq.write_table(pa.table(columns), folder / "speed" / f"{count}.parquet", **how)
 
 
-def answers(recording: Recording, known: dict[str, KnownTuples], since: int) -> dict[str, bool]:
+def answers(recording: Recording, known: dict[str, KnownTuples]) -> dict[str, bool]:
     data = {"speed": in_order(recording["speed"], SPEED)}
     questions = SourceQuestions(data, known)
     told = questions.known_of("speed")
     questions.ask("speed", "misfit", ~F.expr(fits(SPEED)), told.misfits(SPEED))
-    questions.ask("speed", "since", F.unix_micros("timestamp") >= since, told.any_since(since))
-    return {what: questions.any("speed", what) for what in ("misfit", "since")}
+    for since in (30, 31):
+        young = F.unix_micros("timestamp") >= since
+        questions.ask("speed", f"since {since}", young, told.any_since(since))
+    return {what: questions.any("speed", what) for what in ("misfit", "since 30", "since 31")}
 
 
 @pytest.mark.parametrize("newest", [(30, 20), (None, 30)], ids=["all timed", "a gap"])
@@ -53,8 +55,7 @@ def test_footers_answer_as_the_tuples_do(
     found = read_batch(spark, tmp_path, [SPEED])
     assert found.known["speed"] == KnownTuples(6, newest[0] is not None, 30, delayed=True)
     assert found.rows == 6
-    for since in (30, 31):
-        assert answers(found, found.known, since) == answers(found, {}, since), since
+    assert answers(found, found.known) == answers(found, {})
 
 
 def test_what_footers_leave_open(spark: SparkSession, tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ def test_what_footers_leave_open(spark: SparkSession, tmp_path: Path) -> None:
     file(tmp_path, [30], write_statistics=False)
     found = read_batch(spark, tmp_path, [SPEED])
     assert found.known["speed"] == KnownTuples(3, None, None, delayed=False)
-    assert answers(found, found.known, 25) == {"misfit": False, "since": True}, "looked for"
+    assert answers(found, found.known) == {"misfit": False, "since 30": True, "since 31": False}
 
 
 def test_nobody_keeps_the_longest_text() -> None:
