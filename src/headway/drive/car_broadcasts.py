@@ -8,9 +8,9 @@ hears it. The variances travel with position and velocity, as the receivers' fus
 That would be a loop, since a car that broadcasts hears others. It is not one in values: output1
 comes from on-board sensors only (AEDSMS section 5.3), so what a car says does not follow from what
 it hears, and one pass over all cars is enough. :func:`check_on_board` holds a query to that. *When*
-a tuple comes out can follow from it, where the node that makes output1 also fuses V2V: the pass
-leaves that out. The study ``connected-cars`` runs every car again with what it heard and counts the
-messages that differ.
+a tuple comes out can follow from it, where the node that makes output1 also fuses V2V (some come
+out later then, some earlier): the pass leaves that out. The study ``connected-cars`` runs every car
+again with what it heard, and counts the messages that differ.
 """
 
 from __future__ import annotations
@@ -110,14 +110,15 @@ def told_by(
     trial: int,
     *,
     policy: str = "s-edf",
+    charged: bool = True,
     hears: Broadcasts = SILENCE,
 ) -> Told:
     """One car's engine over the drive; ``plan`` is one of :func:`broadcasting`.
 
-    ``hears`` changes when tuples come out, and nothing else.
+    ``hears`` changes when tuples come out, and nothing else. A car's fusion starts with the drive.
     """
     recording = record(traffic, car, trial=trial, said=hears)
-    engine = Engine(plan=plan, policy=policy, keep_trace=False)
+    engine = Engine(plan=plan, policy=policy, charged=charged, keep_trace=False)
     result = engine.run(arrivals(recording, plan, v2v=True))
     names = dict(plan.schemas)[_stream(plan.query)].names
     return _told(result.outputs[BROADCAST], names, traffic, car)
@@ -152,11 +153,15 @@ def broadcasts_of(
     trial: int = 0,
     *,
     policy: str = "s-edf",
+    charged: bool = True,
     hears: Broadcasts = SILENCE,
     but: int | None = None,
 ) -> Broadcasts:
     """All cars' engines, one after the other; ``but`` need not be run, because nobody asks what it
     says (it does not hear itself)."""
     cars = [car for car in speakers(traffic) if car != but]
-    told = [told_by(plan, traffic, car, trial, policy=policy, hears=hears) for car in cars]
+    told = [
+        told_by(plan, traffic, car, trial, policy=policy, charged=charged, hears=hears)
+        for car in cars
+    ]
     return on_air(traffic, told, SensorModel(), RadioModel(), trial)
