@@ -73,6 +73,7 @@ def write_problem(text: str) -> None:
 def show(parts: Iterable[RenderableType]) -> None:
     """Tables and lines for people."""
     from rich.console import Console
+    from rich.text import Text
 
     folded = sys.stdout.isatty() or "COLUMNS" in os.environ
     console = Console(
@@ -80,7 +81,8 @@ def show(parts: Iterable[RenderableType]) -> None:
     )
     with console.capture() as captured:
         for part in parts:
-            console.print(part)
+            # rich forgets what a text says of itself on the way
+            console.print(part, soft_wrap=isinstance(part, Text) and part.no_wrap is True)
     write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
@@ -95,6 +97,13 @@ def sentence(text: str) -> Text:
     from rich.text import Text
 
     return Text(plain(text), style=STYLES.get(text[:1], ""))
+
+
+def verbatim(text: str) -> Text:
+    """A line to copy, a command or a piece of a file: it is never folded, however long it is."""
+    from rich.text import Text
+
+    return Text(plain(text), no_wrap=True)
 
 
 PARAGRAPH = 80
