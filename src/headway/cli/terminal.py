@@ -71,9 +71,9 @@ def write_problem(text: str) -> None:
 
 
 def show(parts: Iterable[RenderableType]) -> None:
-    """Tables and lines for people."""
+    """Tables and lines for people. A line that is a plain string (a path, a command, a piece of a
+    file) can be copied: it is never folded."""
     from rich.console import Console
-    from rich.text import Text
 
     folded = sys.stdout.isatty() or "COLUMNS" in os.environ
     console = Console(
@@ -81,8 +81,10 @@ def show(parts: Iterable[RenderableType]) -> None:
     )
     with console.capture() as captured:
         for part in parts:
-            # rich forgets what a text says of itself on the way
-            console.print(part, soft_wrap=isinstance(part, Text) and part.no_wrap is True)
+            if isinstance(part, str):
+                console.print(plain(part), soft_wrap=True)
+            else:
+                console.print(part)
     write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
@@ -97,13 +99,6 @@ def sentence(text: str) -> Text:
     from rich.text import Text
 
     return Text(plain(text), style=STYLES.get(text[:1], ""))
-
-
-def verbatim(text: str) -> Text:
-    """A line to copy, a command or a piece of a file: it is never folded, however long it is."""
-    from rich.text import Text
-
-    return Text(plain(text), no_wrap=True)
 
 
 PARAGRAPH = 80
