@@ -303,7 +303,10 @@ def test_our_car_brakes_beside_itself(visitor: Visitor) -> None:
         moved = ((found["x"] - begin["x"]) ** 2 + (found["y"] - begin["y"]) ** 2) ** 0.5
         assert moved == pytest.approx(driven, abs=0.02)
     assert state(page)["crashes"] == []
-    assert "stops for 1 of 1" in page.locator(".story").inner_text()
+    assert (
+        "S-EDF brakes and hits 0 of 1; FIFO+ brakes and hits 1 of 1"
+        in page.locator(".story").inner_text()
+    )
     assert page.locator("aside td.kept:visible").inner_text() == "no touch"
     assert page.locator("aside p:visible").inner_text().startswith("A crash: the two cars touch.")
     page.keyboard.press("2")

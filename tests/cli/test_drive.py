@@ -72,7 +72,7 @@ def test_every_car_runs_the_query_and_ours_brakes(tmp_path: Path) -> None:
     stops = pq.read_table(out / "stops.parquet").to_pylist()
     assert [row["crash"] for row in stops] == [False] * 6
     assert min(row["nearest"] for row in stops) > 3
-    assert "stops for 6 of 6" in (out / "replay.html").read_text(encoding="utf-8")
+    assert "brakes and hits 0 of 6" in (out / "replay.html").read_text(encoding="utf-8")
 
 
 def test_without_a_radio_braking_comes_too_late() -> None:

@@ -254,14 +254,19 @@ def story(replay: replay_data.Replay) -> str:
     if not meeting:
         return f"{seen}; ellipses show where it believes them to be."
     hit = "one of them would hit it" if meeting == 1 else f"{meeting} of them would hit it"
-    known, end = ("stops for", "") if replay.brakes else ("knows", " in time to stop")
     told = [
-        f"{run.name} {known} {sum(not one.crash for one in run.encounters)} of "
-        f"{len(run.encounters)}{end}"
+        f"{run.name} {_how_it_went(run.encounters, brakes=replay.brakes)}"
         for run in replay.runs
         if run.encounters
     ]
     return f"{seen}, and {hit} (orange). {'; '.join(told)}." if told else f"{seen}, and {hit}."
+
+
+def _how_it_went(met: Sequence[replay_data.Encounter], *, brakes: bool) -> str:
+    crashes = sum(one.crash for one in met)
+    if brakes:
+        return f"brakes and hits {crashes} of {len(met)}"
+    return f"knows {len(met) - crashes} of {len(met)} in time to stop"
 
 
 def _asset(name: str) -> str:
