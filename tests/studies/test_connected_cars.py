@@ -71,4 +71,4 @@ def test_what_is_said() -> None:
         f"{MODEL}: 1 of 12 cars detected too late, worst TTC 3.00 s, error 0.30 m; "
         f"{CARS}: 1 of 12 cars detected too late, worst TTC 3.00 s, error 0.40 m"
     )
-    assert f"{CARS}: of themselves 0.40 m (after 20 s 0.40 m), of others 0.80 m" in told.ours
+    assert f"{CARS}: of themselves 0.40 m (after 10 s 0.40 m), of others 0.80 m" in told.ours
