@@ -171,16 +171,12 @@ def driven_fleet(
     speaking = plan_to_json(broadcasting(plan)) if cars_speak else None
     stream = next(one.stream for one in plan.query.outputs if one.name == "output2")
     columns = ("timestamp", *dict(plan.schemas)[stream].names)
-    if vehicles is not None:
-        cars, count = None, vehicles
-    else:
-        cars = speakers(GridTraffic(scenario))
-        count = len(cars)
+    cars = speakers(GridTraffic(scenario)) if vehicles is None else None
     return DrivenFleet(
         scenario,
         plan.query.sources,
         columns,
-        count,
+        vehicles or len(cars or ()),
         cars,
         v2v=v2v,
         speaking=speaking,

@@ -350,7 +350,7 @@ def hear_broadcasts(traffic: Traffic, receiver: int, said: Broadcasts, radio: Ra
     )
 
 
-_REPORT_TYPES = tuple(
+_REPORT_TYPES: tuple[tuple[str, type[np.generic]], ...] = tuple(
     (field.name, np.int64 if field.name in ("id", "timestamp") else np.float64)
     for field in fields(CamReports)
 )

@@ -67,7 +67,8 @@ def cells(quick: bool) -> list[Cell]:
 def run(cell: Cell) -> list[Row]:
     trial = whole(cell, "trial")
     scenario = ONE_CROSSING if flag(cell, "short") else SCENARIO
-    recording, rows = record(scenario, trial=trial), []
+    recording = record(scenario, trial=trial)
+    rows: list[Row] = []
     for setting in SETTINGS:
         for which in WarnedOf if setting in CHOOSING else (WarnedOf.CLOSING,):
             asked = replace(setting, warned_of=which)
@@ -278,7 +279,7 @@ STUDY = Study(
     paper=Paper.NONE,
     figures=("braking and false alarms",),
     title="A warning that brakes, and warnings for nothing",
-    seconds=170,
+    seconds=90,
     cells=cells,
     run=run,
     analyse=analyse,
