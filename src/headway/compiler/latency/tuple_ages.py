@@ -258,6 +258,10 @@ class Ages:
         there."""
         if waits(self.compilation.graph.operators[task.operators[0]]):
             return self._held_age(task)
+        return self._offered_age(task)
+
+    def _offered_age(self, task: Task) -> int | None:
+        """The same for a tuple that is given to the task's head, which may hold it for a while."""
         return most(
             [
                 self._entry_ages[stream]
