@@ -43,7 +43,7 @@ from headway.compiler.latency.job_flows import (
     work_of,
 )
 from headway.compiler.latency.media import media_responses, messages_of
-from headway.compiler.latency.several_cores import longest_stay
+from headway.compiler.latency.several_cores import core_by_core, longest_stay
 from headway.compiler.latency.tuple_ages import Lags, source_lag, why_no_lag
 from headway.compiler.trains import waits
 from headway.compiler.utilisation import runs_of
@@ -78,7 +78,7 @@ class Analysis(Sections):
             self.responses = media_responses(self._messages, self, self.responses, self.reasons)
             self._find_entries()
             self._find_cascades()
-            for node in self.compilation.vehicle.nodes:
+            for node in self._nodes.values():
                 self._solve_node(node)
             if before == (self.latency, self.accepted, self.responses):
                 return True
@@ -92,8 +92,9 @@ class Analysis(Sections):
         return any(age is None or age > most_allowed for age, most_allowed in ages)
 
     def _prepare(self) -> None:
+        self.compilation, nodes, self._homes = core_by_core(self.compilation)
+        self._nodes = {node.name: node for node in nodes}
         compilation = self.compilation
-        self._nodes = {node.name: node for node in compilation.vehicle.nodes}
         for source in compilation.graph.sources.values():
             if source.arrivals is not None:
                 self.curves[source.name] = source.arrivals
@@ -157,8 +158,9 @@ class Analysis(Sections):
         pending: list[Demand] = []
         competing: list[Competing] = []
         reason = ""
-        if node.cores > 1 and (self.batch or node.name in self.reserved):
-            reason = f"{node.name} has {node.cores} cores: declare each core as a node"
+        home = self.home(node.name)
+        if (node.cores > 1 or home != node.name) and (self.batch or home in self.reserved):
+            reason = f"{home} has several cores: declare each core as a node"
         elif node.cores > 1 and self.longest_piece(tasks):
             reason = f"{node.name} has {node.cores} cores and an optional part"
         released: list[int] = []
