@@ -155,11 +155,10 @@ def montage(flow: Workflow, size: int) -> None:
     projected = flow.tasks("mProject", 12, images)
     fits = []
     for number in range(images):
-        for other in {(number + 1) % images, (number + 7) % images, (number + 13) % images}:
-            if other != number:
-                fit = flow.tasks("mDiffFit", 2, 1)
-                flow.feed([projected[number], projected[other]], fit, 4)
-                fits += fit
+        for beside in sorted({(number + step) % images for step in (1, 7, 13)} - {number}):
+            fit = flow.tasks("mDiffFit", 2, 1)
+            flow.feed([projected[number], projected[beside]], fit, 4)
+            fits += fit
     concat = flow.tasks("mConcatFit", 20, 1)
     flow.feed(fits, concat, 0.01)
     model = flow.tasks("mBgModel", 60, 1)
