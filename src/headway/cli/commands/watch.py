@@ -130,13 +130,13 @@ class _Car:
     silence = 0.0
 
     def __init__(self, folder: Path) -> None:
-        self._car, self._folder = WatchedCar(folder), folder
+        self._car = WatchedCar(folder)
 
     def look(self) -> LiveState:
         return self._car.look()
 
     def plan(self) -> Plan | None:
-        return None
+        return self._car.plan
 
 
 def _ended(state: LiveState) -> LiveState:

@@ -79,7 +79,7 @@ function nodeTile(node) {
   if (node.load !== null) tile.append(make("p", `${percent(node.load)} busy at declared costs`), meter(node.load));
   if (node.waiting !== null) tile.append(make("p", `${whole(node.waiting)} jobs wait`, "muted"));
   for (const [peer, how] of node.peers)
-    tile.append(make("p", `${peer}: ${how}`, how === "lost" ? "broken" : "muted"));
+    tile.append(make("p", `hears ${peer}: ${how}`, how === "lost" ? "broken" : "muted"));
   return tile;
 }
 
