@@ -116,8 +116,8 @@ class _Listener(Connection):
         while not self._over.is_set():
             try:
                 messages = self._consumer.consume(1000, POLL_S)
-            except failed as error:
-                self._inlet.event(error.args[0].str())
+            except failed as broken:
+                self._inlet.event(broken.args[0].str())
                 self._over.wait(POLL_S)
                 continue
             for message in messages:
@@ -129,8 +129,8 @@ class _Listener(Connection):
                 # Not kept for a partition that the group has just given to another member.
                 try:
                     self._consumer.store_offsets(message)
-                except failed as error:
-                    self._inlet.event(error.args[0].str())
+                except failed as unkept:
+                    self._inlet.event(unkept.args[0].str())
         self._consumer.close()  # tells the broker the position
 
     def close(self) -> None:
