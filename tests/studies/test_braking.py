@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
+from headway.drive.warned_of import WarnedOf
+from headway_studies.aedsms.collision_drives import AS_PRINTED, FIFO, IN_ITEMS
 from headway_studies.beyond import braking
-from headway_studies.beyond.braking import (
-    AS_PRINTED,
-    CHOOSING,
-    FIFO,
-    IN_ITEMS,
-    REACTIONS,
-    SETTINGS,
-    TIME,
-    WAY,
-    WarnedOf,
-)
+from headway_studies.beyond.braking import CHOOSING, REACTIONS, SETTINGS, TIME, WAY
 from headway_studies.provenance import Origin
 from headway_studies.study import Claim, Findings, Row, Verdict
 from headway_studies.study_charts import Grid

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -67,7 +67,7 @@ def alarm_rows(setting: Setting, number: int, found: Sequence[Alarm]) -> Iterato
         )
 
 
-def stop_rows(setting: Setting, number: int, found: Sequence[Stop]) -> Iterator[StopRow]:
+def stop_rows(setting: Setting, number: int, found: Iterable[Stop]) -> Iterator[StopRow]:
     for one in found:
         yield StopRow(
             trial=number,
