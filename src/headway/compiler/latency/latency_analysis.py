@@ -72,7 +72,7 @@ class Analysis(Sections):
         for self._round in range(MOST_ROUNDS):
             if limits and self._beyond(limits):
                 return False
-            before = (dict(self.latency), dict(self.accepted), self.responses)
+            before = self._state()
             self._lags = Lags(self)
             self._find_flows(self._operator_ages())
             self.responses = media_responses(self._messages, self, self.responses, self.reasons)
@@ -80,12 +80,22 @@ class Analysis(Sections):
             self._find_cascades()
             for node in self._nodes.values():
                 self._solve_node(node)
-            if before == (self.latency, self.accepted, self.responses):
+            if before == self._state():
                 return True
         for task in self.compilation.tasks:
             self.latency[task.name] = self.accepted[task.name] = None
             self.reasons.setdefault(task.node, "the bounds of nodes and buses push each other up")
         return True
+
+    def _state(self) -> tuple[dict[str, int | None], ...]:
+        """All that one round takes from the one before."""
+        sent = {
+            f"{stream} {source}": after
+            for stream, by_source in self._sent_after.items()
+            for source, after in by_source.items()
+        }
+        responses = {" ".join(pair): time for pair, time in self.responses.items()}
+        return dict(self.latency), dict(self.accepted), dict(self.busy), responses, sent
 
     def _beyond(self, limits: Mapping[str, int]) -> bool:
         ages = ((self.age_sent(stream), most_allowed) for stream, most_allowed in limits.items())
