@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headway.compiler.latency.blocking import Sections
-from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness, most
+from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness
 from headway.compiler.latency.finishing import Competing, Waiting, finishes
 from headway.compiler.latency.job_flows import (
     DerivedPartners,
@@ -298,11 +298,6 @@ class Analysis(Sections):
         head = self.compilation.graph.operators[task.operators[0]]
         return head.looks_back if head.traits.emits_on_time else 0
 
-    def _partner_age(self, task: Task) -> int | None:
-        """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
-        sharing = [other for join in self._limited(task) for other in self._tasks_with[join.name]]
-        return most([self._entry_age(t) for t in sharing])
-
     def _add_demands(
         self,
         task: Task,
@@ -380,7 +375,7 @@ class Analysis(Sections):
                     add(curve, times * work.result, later, released, released_late, held)
                     continue
                 oldest = entry_age
-                if partner_age:
+                if self._limited(task):
                     # Its pairs may be made when the partner comes, in the partner's job.
                     back += self.shift(task)
                     entry = max(entry, partner_age + self.shift(task))

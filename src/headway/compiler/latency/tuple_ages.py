@@ -270,8 +270,8 @@ class Ages:
                         continue
                     for entry in task.entries:
                         for source in self.flows[entry]:
-                            released = self._release_after(task, entry, source, late=late)
-                            found[source] = most([found.get(source, 0), released])
+                            made = self._made_after(task, entry, source, late=late)
+                            found[source] = most([found.get(source, 0), made])
                 entries[stream] = found
             self._entry_ages[stream] = most(
                 [plus(self._entry_age(t), self.shift(t)) for t in self.producers(stream)]
@@ -290,8 +290,8 @@ class Ages:
                 continue
             for entry in task.entries:
                 for source in self.flows[entry]:
-                    released = self._release_after(task, entry, source, late=True)
-                    found[source] = most([found.get(source, 0), plus(released, busy)])
+                    made = self._made_after(task, entry, source, late=True)
+                    found[source] = most([found.get(source, 0), plus(made, busy)])
         if age is not None:
             found = {name: age if one is None else min(one, age) for name, one in found.items()}
         return {name: most([one, before.get(name, 0)]) for name, one in found.items()}
@@ -326,6 +326,19 @@ class Ages:
         # A sensor's tuple is there for all cores of its node.
         sensed = stream in self.compilation.graph.sources and place == self.home(task.node)
         return place == task.node or sensed
+
+    def _partner_age(self, task: Task) -> int | None:
+        """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
+        sharing = [other for join in self._limited(task) for other in self._tasks_with[join.name]]
+        return most([self._entry_age(t) for t in sharing])
+
+    def _made_after(self, task: Task, stream: str, source: str, *, late: bool) -> int | None:
+        """The longest from an arrival until what makes a result of it has entered the node or been
+        released there: its own tuple, or the partner that completes a pair charged to it."""
+        released = self._release_after(task, stream, source, late=late)
+        if not self._limited(task):
+            return released
+        return most([released, plus(self._partner_age(task), self.shift(task))])
 
     def _release_after(self, task: Task, stream: str, source: str, *, late: bool) -> int | None:
         """The longest from an arrival until its tuple has entered the node or been released there;
