@@ -72,7 +72,10 @@ outputs:
 GROUP_A = ("map1", "map2", "join1", "map3")
 DEADLINES: Mapping[str, int] = MappingProxyType({"warning": 100, "navigation": 150})
 """ms"""
-POLICIES = ("op-edf", "rate-monotonic", "er-edf", "cbs", "rop-edf-1", "rop-edf-2")
+POLICIES = (
+    "chain", "rtstream", "op-edf", "rate-monotonic", "er-edf", "cbs", "rop-edf-1", "rop-edf-2",
+)  # fmt: skip
+NOT_BY_DEADLINE = ("chain", "rate-monotonic")
 ROP_EDF = ("rop-edf-1", "rop-edf-2")
 RATES = (100, 200, 400)
 """V2V tuples a second; the first is declared, and within the node's means"""
@@ -132,8 +135,10 @@ def analyse(rows: Sequence[Row]) -> Findings:
             _paths(),
             _within_means(rows),
             _op_edf(rows),
+            _chain(rows),
             _rop_edf(rows),
             _cbs(rows),
+            _rtstream(rows),
         ),
         pictures=(_table(), _chart(rows)),
     )
@@ -197,7 +202,7 @@ def _told(rows: Sequence[Row], policies: Sequence[str], rates: Sequence[int]) ->
 
 def _within_means(rows: Sequence[Row]) -> Claim:
     least = RATES[0]
-    edf = tuple(name for name in POLICIES if name != "rate-monotonic")
+    edf = tuple(name for name in POLICIES if name not in NOT_BY_DEADLINE)
     return stated(
         "table 6",
         "below overload methods that are based on EDF keep hard deadlines",
@@ -224,6 +229,26 @@ def _rop_edf(rows: Sequence[Row]) -> Claim:
         f"{_told(rows, ROP_EDF, RATES)}",
         came=HELD,
         holds=not any(_not_in_time(rows, name, rate) for name in ROP_EDF for rate in RATES),
+    )
+
+
+def _chain(rows: Sequence[Row]) -> Claim:
+    return stated(
+        "section 6",
+        "Chain does not consider hard real-time constraints",
+        _told(rows, ("chain",), RATES),
+        came=REBUILT,
+        holds=any(_not_in_time(rows, "chain", rate) for rate in RATES),
+    )
+
+
+def _rtstream(rows: Sequence[Row]) -> Claim:
+    return beyond(
+        "figure 10",
+        "RTSTREAM takes a query as one task with one deadline: what does its order alone do, with "
+        "both outputs due after 100 ms and nothing shed?",
+        _told(rows, ("rtstream", "op-edf"), RATES),
+        came=REBUILT,
     )
 
 
