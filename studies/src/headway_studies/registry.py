@@ -28,6 +28,7 @@ from headway_studies.beyond import (
     never_failing,
     optimum_gap,
     recorded_drive,
+    whole_car,
 )
 from headway_studies.hvlb_cc import (
     communication,
@@ -87,6 +88,7 @@ OURS: dict[str, Study] = {
         cores.STUDY,
         automatic_batches.STUDY,
         recorded_drive.STUDY,
+        whole_car.STUDY,
     )
 }
 """by name, in the order of the report"""
