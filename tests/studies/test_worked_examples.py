@@ -169,7 +169,7 @@ def test_the_claims_of_figure_10() -> None:
     claims = QUERY.analyse(rows(QUERY)).claims
     kinds = [claim.verdict for claim in claims]
     assert kinds == [Verdict.SAME] * 6 + [Verdict.BEYOND] * 2
-    late = {"policy": "rop-edf-1", "rate": 400, "output": "warning"}
+    late: dict[str, Scalar] = {"policy": "rop-edf-1", "rate": 400, "output": "warning"}
     assert QUERY.analyse(spoilt(QUERY, late, missed=1)).claims[5].verdict is Verdict.DIFFERS
     assert claims[5].came.origin is Origin.CHANGED
 
