@@ -16,6 +16,7 @@ from headway.simulation.reasons import (
     Covered,
     clock_error,
     crossed_links,
+    given_again,
     last_of,
     loss_reasons,
 )
@@ -140,9 +141,8 @@ def _links(setting: CarSetting, run: CarRun) -> Iterator[Violation]:
             lost[link.sender] += link.lost_by_the_living
     for sender, count in lost.items():
         report = last_of(run, sender).report or {}
-        # A process that is killed while it gives a tuple gives it again when it is taken up.
-        again = sum(one.node == sender and one.taken_up for one in run.processes)
-        named = report["overflowed"] + report["undelivered"] + again * len(setting.plan.crossings)
+        again = given_again(setting.plan, run, sender)
+        named = report["overflowed"] + report["undelivered"] + again
         if count > named:
             what = f"{count} tuples did not arrive, {named} are named"
             yield Violation("every missing tuple has a reason", f"sent by {sender}", what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -305,8 +305,3 @@ def delays_of(plan: Plan) -> dict[Pair, int]:
         pair = pair_of(crossing.sender, crossing.receiver)
         delays[pair] = min(crossing.delay, delays.get(pair, crossing.delay))
     return delays
-
-
-def undisturbed(faults: FaultPlan) -> FaultPlan:
-    """The same seed without any fault."""
-    return replace(faults, faults=())
