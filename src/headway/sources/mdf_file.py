@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from headway.errors import DataError, FileError, Place, Problem
+from headway.errors import DataError, FileError, HeadwayError, Place, Problem
 from headway.model.schema import DataType, Field, Schema
 from headway.sources import source_records
 from headway.sources.pointer_file import Pointer
@@ -70,10 +70,10 @@ def _check_blocks(path: Path, file: BinaryIO) -> None:
         if at == 0 or at in seen:
             continue
         seen.add(at)
+        if at + _HEAD.size > size:
+            raise _short(path, at, size)
         file.seek(at)
         head = file.read(_HEAD.size)
-        if len(head) < _HEAD.size:
-            raise _short(path, at, size)
         name, length, links = _HEAD.unpack(head)
         if not name.startswith(b"##") or length < _HEAD.size + 8 * links:
             raise _bad(path, f"is damaged: there is no block at byte {at:,}", got=repr(name))
@@ -279,15 +279,30 @@ def _records(
 def _measurement(path: Path) -> Iterator[Any]:
     """asammdf lets out whatever a damaged file makes it trip over."""
     asammdf = source_records.needed("asammdf", "asammdf", extra="mdf", reading="MDF files")
-    try:
-        measurement = asammdf.MDF(path)
-    except Exception as error:  # noqa: BLE001
-        what = f"cannot be read as an MDF file ({type(error).__name__})"
-        raise unreadable(path, error, what) from None
-    try:
-        yield measurement
-    finally:
-        measurement.close()
+    with path.open("rb") as file:
+        try:
+            measurement = asammdf.MDF(file)
+            try:
+                yield measurement
+            finally:
+                measurement.close()
+        except HeadwayError:
+            raise
+        except Exception as error:  # noqa: BLE001
+            _let_go(error)
+            what = f"cannot be read as an MDF file ({type(error).__name__})"
+            raise unreadable(path, error, what) from None
+
+
+def _let_go(error: Exception) -> None:
+    """What asammdf had half made when it gave up would complain on standard error when it goes."""
+    trace = error.__traceback__
+    while trace is not None:
+        made = trace.tb_frame.f_locals.get("self")
+        if hasattr(made, "_closed") and hasattr(made, "_tempfile"):
+            made._closed = True
+            made._tempfile.close()
+        trace = trace.tb_next
 
 
 def _samples(measurement: Any, channel: str, group: int, first: int, count: int) -> Any:
