@@ -299,7 +299,7 @@ def _let_go(error: Exception) -> None:
     trace = error.__traceback__
     while trace is not None:
         made = trace.tb_frame.f_locals.get("self")
-        if hasattr(made, "_closed") and hasattr(made, "_tempfile"):
+        if made is not None and hasattr(made, "_closed") and hasattr(made, "_tempfile"):
             made._closed = True
             made._tempfile.close()
         trace = trace.tb_next
