@@ -6,7 +6,7 @@ from tests.engine.nodes.study import study_arrivals, study_plan
 from tests.simulation.branching import branching_arrivals, branching_plan
 
 from headway.engine.jobs import Arrival
-from headway.engine.nodes.peers import PeerTiming
+from headway.engine.nodes.liveness import PeerTiming
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.simulation.campaign import Campaign
 from headway.simulation.load_faults import parse_faults

@@ -13,8 +13,9 @@ from tests.simulation.cases import CALM, OVERLOAD, PATIENCE, campaign
 from headway.engine.jobs import ReadyJob
 from headway.engine.kernel import Kernel
 from headway.engine.nodes.links import Connection, Outgoing, Place
+from headway.engine.nodes.liveness import Liveness
 from headway.engine.nodes.node_process import OtherNodes
-from headway.engine.nodes.peers import Liveness, Peers
+from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.wire_format import FrameKind, Sent
 from headway.model.quantities import MILLISECOND
 from headway.simulation.campaign import Campaign

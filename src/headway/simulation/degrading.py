@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headway.engine.nodes.peers import PeerTiming
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.operators.operator_base import DropKind
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate
@@ -86,9 +86,16 @@ def _lost_without_cause(timing: PeerTiming, run: CarRun) -> Iterator[Violation]:
                 for struck, fault in run.struck
             )
             died = any(when <= at + ONWARD for when in _died(run, peer))
-            if not causes and not died:
+            if not causes and not died and not _came_too_late(run, node, peer):
                 what = f"{peer!r} taken for lost: {event['reason']}"
                 yield Violation("nobody is lost without a cause", node, what)
+
+
+def _came_too_late(run: CarRun, node: str, peer: str) -> bool:
+    """Whether a node was started again when a peer had ended by itself, or was about to. If it
+    forgot what it had been, it waits for that peer, and gives it up."""
+    began, ended = last_of(run, node).began, last_of(run, peer).ended
+    return began is not None and ended is not None and began + ONWARD >= ended
 
 
 def _noticed(timing: PeerTiming, run: CarRun) -> Iterator[Violation]:
@@ -219,7 +226,7 @@ def _delivered(setting: CarSetting, run: CarRun) -> Iterator[Violation]:
         if ended.keys() >= both and _longest_away(timing, run, both) < timing.give_up:
             lost[link.sender] += link.lost_by_the_living
             given_up = [one["peer"] for one in _named(run, link.receiver, "peer given up")]
-            if link.sender in given_up:
+            if link.sender in given_up and not _came_too_late(run, link.receiver, link.sender):
                 yield Violation(DELIVERED, link.receiver, f"{link.sender!r} given up")
     for sender, count in lost.items():
         report = last_of(run, sender).report or {}

@@ -11,10 +11,10 @@ from typing import Any
 
 from headway.engine.jobs import Arrival
 from headway.engine.nodes.executables import slices_of
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_machine import Address
 from headway.engine.nodes.node_process import NodeSettings
 from headway.engine.nodes.node_slice import NodeSlice
-from headway.engine.nodes.peers import PeerTiming
 from headway.engine.waiting_room import WhenFull
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND, SECOND
