@@ -69,12 +69,10 @@ class CarRun:
     recorded: dict[str, int]
     """node -> tuples of its sources in the recording"""
     took: int
-    turns: int
     epoch: int
     start: int
     """the time of the world at which the engine's time is ``epoch``"""
     stuck: str = ""
-    damaged: frozenset[Pair] = frozenset()
     struck: list[tuple[int, Fault]] = field(default_factory=list)
     """when a fault really struck (time of the world)"""
 
@@ -276,11 +274,9 @@ class SimulatedCar:
             trace=turns.trace or [],
             recorded={node: len(arrivals) for node, arrivals in self._arrivals.items()},
             took=took,
-            turns=turns.taken,
             epoch=self._epoch,
             start=LEAD,
             stuck=stuck,
-            damaged=frozenset(self._network.damaged),
             struck=self._struck,
         )
 
