@@ -3,6 +3,7 @@ them wrong: bytes changed, cut, doubled, moved, and numbers, lines and values pu
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 import shutil
@@ -24,11 +25,13 @@ EDGES = (0, 1, 0x7F, 0x80, 0xFF, 0x0A, 0x22, 0x2C, 0x7B)
 
 @dataclass(frozen=True)
 class Spoilt:
-    """``file`` is spoilt in a folder that :attr:`make` filled; then ``command`` is run there."""
+    """``file`` is spoilt in a folder that :attr:`make` filled; then ``command`` is run there.
+    ``needs``: optional packages."""
 
     file: str
     make: Callable[[Path], None]
     command: tuple[str, ...]
+    needs: tuple[str, ...] = ()
 
 
 def project(folder: Path) -> None:
@@ -95,11 +98,10 @@ def mdf(folder: Path) -> None:
 
 
 def mcap(folder: Path) -> None:
-    from mcap.writer import Writer
-
     project(folder)
+    writer: Any = importlib.import_module("mcap.writer")
     with (folder / "drive.mcap").open("wb") as file:
-        out = Writer(file)
+        out = writer.Writer(file)
         out.start()
         topic = out.register_channel("/speed", "json", 0)
         for n in range(TUPLES):
@@ -145,13 +147,13 @@ KINDS = (
     Spoilt("speed.csv", csv, RUN),
     Spoilt("speed.jsonl", jsonl, RUN),
     Spoilt("speed.parquet", parquet, RUN),
-    Spoilt("speed.can", can, RUN),
-    Spoilt("drive.log", can, RUN),
-    Spoilt("car.dbc", can, RUN),
-    Spoilt("speed.yaml", mdf, RUN),
-    Spoilt("drive.mf4", mdf, RUN),
-    Spoilt("drive.mcap", mcap, RUN),
-    Spoilt("faults.yaml", faults, SIMULATE),
+    Spoilt("speed.can", can, RUN, ("can", "cantools")),
+    Spoilt("drive.log", can, RUN, ("can", "cantools")),
+    Spoilt("car.dbc", can, RUN, ("can", "cantools")),
+    Spoilt("speed.yaml", mdf, RUN, ("asammdf",)),
+    Spoilt("drive.mf4", mdf, RUN, ("asammdf",)),
+    Spoilt("drive.mcap", mcap, RUN, ("mcap",)),
+    Spoilt("faults.yaml", faults, SIMULATE, ("greenlet",)),
     Spoilt("out/summary.json", results, (*RUN, "--force")),
     Spoilt("graph.yaml", graph, ("schedule", "DIR/graph.yaml", "--network", "DIR/network.yaml")),
     Spoilt("network.yaml", graph, ("schedule", "DIR/graph.yaml", "--network", "DIR/network.yaml")),
