@@ -243,6 +243,19 @@ def test_damaged_blocks(tmp_path: Path, blocks: tuple[bytes, ...], told: str) ->
     assert told in str(raised.value)
 
 
+def test_a_channel_outside_of_its_records_is_refused(tmp_path: Path) -> None:
+    """What reads the samples does so in C, wherever that leads."""
+    path = measurement(tmp_path / "drive.mf4")
+    content = bytearray(path.read_bytes())
+    begin = content.index(b"##CN")  # id, gap, length, number of links, links, then what it says
+    links = int.from_bytes(content[begin + 16 : begin + 24], "little")
+    offset = begin + 24 + 8 * links + 4
+    content[offset : offset + 4] = (28_416).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(FileError, match=r"is damaged: channel '\w+' lies outside of its records"):
+        read(tmp_path, POINTER + "group: fast\n")
+
+
 @pytest.mark.parametrize("part", [b"##CN", b"##CG", b"##DG", b"##TX"])
 def test_what_trips_the_reader_is_told_and_nothing_else(tmp_path: Path, part: bytes) -> None:
     """No complaint of what it had half made follows: an error nobody catches fails a test."""

@@ -142,7 +142,8 @@ def _numbers(values: Any, field: Field, there: Any, channel: str, path: Path, fi
     if field.type is DataType.DOUBLE:
         return values.astype(np.float64)
     if field.type is DataType.FLOAT:
-        return values.astype(np.float32).astype(np.float64)
+        with np.errstate(over="ignore"):  # infinity, as everywhere
+            return values.astype(np.float32).astype(np.float64)
     with np.errstate(invalid="ignore"):
         if field.type is DataType.BOOLEAN:
             fits = (values == 0) | (values == 1)
@@ -283,6 +284,7 @@ def _measurement(path: Path) -> Iterator[Any]:
         try:
             measurement = asammdf.MDF(file)
             try:
+                _check_channels(path, measurement)
                 yield measurement
             finally:
                 measurement.close()
@@ -292,6 +294,21 @@ def _measurement(path: Path) -> Iterator[Any]:
             _let_go(error)
             what = f"cannot be read as an MDF file ({type(error).__name__})"
             raise unreadable(path, error, what) from None
+
+
+_IN_NO_RECORD = {3, 6}
+"""types of channels that are computed, not recorded"""
+
+
+def _check_channels(path: Path, measurement: Any) -> None:
+    """What reads samples out of records, in C, asks no more whether they are there."""
+    for group in measurement.groups:
+        bits = 8 * group.channel_group.samples_byte_nr
+        for channel in group.channels:
+            end = 8 * channel.byte_offset + channel.bit_offset + channel.bit_count
+            if channel.channel_type not in _IN_NO_RECORD and end > bits:
+                what = f"is damaged: channel {channel.name!r} lies outside of its records"
+                raise _bad(path, what, got=f"{end:,} of {bits:,} bits")
 
 
 def _let_go(error: Exception) -> None:
