@@ -136,7 +136,7 @@ def judged(compilation: Compilation, placement: dict[str, str]) -> tuple[Compila
 def test_finds_the_least_traffic_that_keeps_all_promises() -> None:
     """Against all placements, where there are no more than tries; without limits in the oracle."""
     solved = 0
-    for seed in (3, 6, 22, 25):
+    for seed in (3, 4, 34, 52):
         compilation = random_case(seed)
         assert compilation is not None
         movable = [p for p in problem_of(compilation).processes.values() if len(p.nodes) > 1]
