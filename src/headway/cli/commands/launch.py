@@ -13,7 +13,7 @@ import typer
 
 from headway.cli.terminal import ExitCode, sentence, show, table, write, write_problem
 from headway.engine.nodes.launcher import Launcher
-from headway.engine.nodes.live_nodes import LaunchedCar, NodeState, NodeView, supervise
+from headway.engine.nodes.live_nodes import LaunchedCar, NodePhase, NodeView, supervise
 from headway.errors import InputError
 from headway.model.quantities import DURATION_FORM, SECOND, parse_duration
 from headway.report.plan.plan_tables import BROKEN, KEPT, Table
@@ -110,7 +110,7 @@ def _seconds(text: str) -> float:
 def _exit_code(car: LaunchedCar) -> ExitCode:
     if car.broke and car.nodes[car.broke].code == BAD_INPUT_OF_A_NODE:
         return ExitCode.BAD_INPUT
-    broken = any(view.state is NodeState.FAILED for view in car.views)
+    broken = any(view.state is NodePhase.FAILED for view in car.views)
     return ExitCode.NOT_PROMISED if broken or car.missed_hard else ExitCode.FINE
 
 
@@ -133,7 +133,7 @@ def _shown() -> Iterator[Callable[[Sequence[NodeView]], None]]:
 
 class _Lines:
     def __init__(self) -> None:
-        self._said: dict[str, NodeState] = {}
+        self._said: dict[str, NodePhase] = {}
 
     def show(self, views: Sequence[NodeView]) -> None:
         for view in views:

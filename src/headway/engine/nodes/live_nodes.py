@@ -26,7 +26,7 @@ PATIENCE = 15.0
 _MISSED = b'"missed": true'
 
 
-class NodeState(StrEnum):
+class NodePhase(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     STOPPING = "stopping"
@@ -42,7 +42,7 @@ class NodeView:
 
     node: str
     native: bool
-    state: NodeState
+    state: NodePhase
     tuples: int
     missed: int
     links: tuple[tuple[str, str], ...]
@@ -77,7 +77,7 @@ class _Watched:
     outputs: list[NewLines]
     tuples: int = 0
     missed: int = 0
-    said: NodeState = NodeState.STARTING
+    said: NodePhase = NodePhase.STARTING
     links: dict[str, str] = field(default_factory=dict)
 
     def look(self, code: int | None) -> NodeView:
@@ -94,15 +94,15 @@ class _Watched:
     def _note(self, event: dict[str, Any]) -> None:
         what, peer = str(event.get("event", "")), event.get("peer")
         if what == "running":
-            self.said = NodeState.RUNNING
+            self.said = NodePhase.RUNNING
         elif what == "stopping":
-            self.said = NodeState.STOPPING
+            self.said = NodePhase.STOPPING
         elif what.startswith("peer ") and isinstance(peer, str):
             self.links[peer] = what.removeprefix("peer ")
 
 
-def _ended_state(code: int) -> NodeState:
-    return {0: NodeState.FINISHED, HARD_MISSED: NodeState.MISSED}.get(code, NodeState.FAILED)
+def _ended_state(code: int) -> NodePhase:
+    return {0: NodePhase.FINISHED, HARD_MISSED: NodePhase.MISSED}.get(code, NodePhase.FAILED)
 
 
 class LiveNodes:
@@ -142,7 +142,7 @@ class LaunchedCar:
 
     @property
     def missed_hard(self) -> list[str]:
-        return [view.node for view in self.views if view.state is NodeState.MISSED]
+        return [view.node for view in self.views if view.state is NodePhase.MISSED]
 
 
 def supervise(
@@ -156,7 +156,7 @@ def supervise(
     Ctrl-C, the others take no more input and finish; on a second Ctrl-C, or if they do not in time,
     they are killed."""
     watch = LiveNodes(launcher)
-    end = _Ending(launcher)
+    end = _CarEnding(launcher)
     started = time.monotonic()
     while launcher.running():
         try:
@@ -175,7 +175,7 @@ def supervise(
 
 
 @dataclass
-class _Ending:
+class _CarEnding:
     launcher: Launcher
     asked_at: float | None = None
     broke: str = ""
@@ -205,7 +205,7 @@ class _Ending:
         if self.broke or self.asked_at is not None:
             return
         for node, code in self.launcher.codes().items():
-            if _ended_state(code) is NodeState.FAILED:
+            if _ended_state(code) is NodePhase.FAILED:
                 self.broke, self.why = node, why_ended(self.launcher.ended()[node])
                 if self.launcher.running():
                     self.ask()

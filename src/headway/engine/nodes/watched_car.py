@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from headway.engine.live_state import EventLog, LiveNode, LiveOutput, LiveState, RecentLatencies
+from headway.engine.live_state import LiveNode, LiveOutput, LiveState, RecentEvents, RecentLatencies
 from headway.engine.nodes.live_nodes import NewLines
 from headway.engine.nodes.node_slice import DEPLOYMENT
 from headway.errors import FileError, Place
@@ -40,7 +40,7 @@ class WatchedCar:
                 "no launched car can be watched here", place=Place(str(path)), want=want
             ) from error
         self._nodes = {node: _Node(folder, node) for node in nodes}
-        self._log = EventLog()
+        self._log = RecentEvents()
         self._first: int | None = None
         self._last = 0
 
