@@ -131,10 +131,6 @@ class Cost:
             share = random.betavariate(max(4 * middle, 0.05), max(4 * (1 - middle), 0.05))
         return replace(self, base=self.best + round(share * width))
 
-    def at_best(self) -> Cost:
-        """The shortest execution that is declared; without one, that of the worst case."""
-        return self if self.best is None else replace(self, base=self.best)
-
     def of(self, items: int, rate: Fraction | int = 1) -> int:
         """Nanoseconds for one execution over so many items on a node of that rate.
 

@@ -19,7 +19,7 @@ from headway.compiler import compile_query
 from headway.errors import DataError
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
-from headway.spark.state.vehicle_states import Mask, joined, merged, restricted
+from headway.spark.state.vehicle_states import Mask, joined, merged, states_from
 from headway.spark.state.vehicle_steps import StepCounts, StepInput, vehicle_steps
 
 SEEDS = st.integers(0, 2**32)
@@ -185,7 +185,8 @@ def test_states_move_between_partitions() -> None:
     old = [steps.step(StepInput(given(2, part, 1), None)).state for part in range(2)]
     rows = []
     for part in range(3):
-        mine = [restricted(one, own(part)) for one in old]
+        states = [states_from(one) for one in old]
+        mine = [one.only(own(part)(vehicle_hashes(one.vehicles))).to_bytes() for one in states]
         gave = steps.step(StepInput(given(3, part, 2), joined(mine)))
         with_keep = StepInput(given(3, part, 2), joined(old), keep=own(part))
         assert steps.step(with_keep).state == gave.state

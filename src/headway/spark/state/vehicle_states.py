@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -26,7 +26,6 @@ import pyarrow.compute as pc
 
 from headway.errors import DataError
 from headway.model.schema import VEHICLE_COLUMN
-from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
 
 OWNER = "#owner"
 """of a held tuple: the place of its vehicle"""
@@ -285,13 +284,6 @@ def _one_after_another(states: Sequence[VehicleStates]) -> VehicleStates:
         engines=pa.concat_arrays([one.engines for one in states]),
         held=tuple(held),
     )
-
-
-def restricted(state: bytes, keep: Callable[[Hashes], Mask]) -> bytes:
-    """The vehicles that belong to a partition: ``keep`` gets the hashes of their names, as Spark
-    computes them, and says which of them stay."""
-    states = states_from(state)
-    return states.only(keep(vehicle_hashes(states.vehicles))).to_bytes()
 
 
 def joined(states: Sequence[bytes]) -> bytes:
