@@ -234,13 +234,10 @@ def _with_owners(table: Any, new_place: Places) -> Any:
 # ---------------------------------------------------------------- segments
 
 
-def merged(base: bytes | None, deltas: Sequence[bytes]) -> bytes:
-    """A state and what later micro-batches changed, as one state without the forgotten."""
-    return merged_states([*([] if base is None else [base]), *deltas]).to_bytes()
-
-
 def merged_states(segments: Sequence[bytes], fingerprint: str | None = None) -> VehicleStates:
-    """The same before it is bytes: of each vehicle what the last segment says. One at least."""
+    """A state and what later micro-batches changed, as one state without the forgotten: of each
+    vehicle what the last segment says. Or those of several partitions, which share no vehicle. One
+    at least."""
     states = [states_from(segment, fingerprint) for segment in segments]
     if len(states) == 1:
         return states[0].only(_known(states[0].engines))
@@ -284,8 +281,3 @@ def _one_after_another(states: Sequence[VehicleStates]) -> VehicleStates:
         engines=pa.concat_arrays([one.engines for one in states]),
         held=tuple(held),
     )
-
-
-def joined(states: Sequence[bytes]) -> bytes:
-    """The states of several partitions, which share no vehicle, as one."""
-    return _one_after_another([states_from(one) for one in states]).in_order().to_bytes()
