@@ -71,7 +71,8 @@ def write_problem(text: str) -> None:
 
 
 def show(parts: Iterable[RenderableType]) -> None:
-    """Tables and lines for people."""
+    """Tables and lines for people. A line that is a plain string (a path, a command, a piece of a
+    file) can be copied: it is never folded."""
     from rich.console import Console
 
     folded = sys.stdout.isatty() or "COLUMNS" in os.environ
@@ -80,7 +81,10 @@ def show(parts: Iterable[RenderableType]) -> None:
     )
     with console.capture() as captured:
         for part in parts:
-            console.print(part)
+            if isinstance(part, str):
+                console.print(plain(part), soft_wrap=True)
+            else:
+                console.print(part)
     write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
