@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,7 @@ MINUTES = (
     "tests/spark/test_kills.py::test_a_kill_leaves_no_trace[tyre",
     "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[collision",
     "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[native",
+    "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[starter",
     "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[tyre",
     # Compiled with sanitizers once more; smaller ones of their kind are always run.
     "tests/contract/test_native_sanitized.py",
@@ -38,6 +40,7 @@ MINUTES = (
     "tests/contract/test_native.py::test_random_queries[41",
     "tests/contract/test_native.py::test_random_queries[42",
     "tests/native/test_arm_tuples.py::test_every_function_of_expressions",
+    "tests/native/test_arm_tuples.py::test_the_collision_warning_in_virtual_time",
     "tests/native/test_native_trace.py::test_random_plans[2",
     "tests/native/test_native_trace.py::test_random_plans_full_of_windows[1]",
     "tests/native/test_size_budgets.py::test_the_collision_warning[a",
@@ -63,9 +66,11 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
 
 def pytest_configure() -> None:
     """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. What a
-    shell starts in the background ignores Ctrl-C, and so would processes that tests interrupt."""
+    shell starts in the background ignores Ctrl-C, and so would processes that tests interrupt. Java
+    for Spark is started, by tests and by what they start, so that little work costs little time."""
     os.environ.pop("COLUMNS", None)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark" / "conf"))
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook

@@ -14,8 +14,7 @@ import typer
 from headway.cli.terminal import ExitCode, sentence, show, table, write, write_problem
 from headway.engine.nodes.launcher import Launcher
 from headway.engine.nodes.live_nodes import LaunchedCar, NodePhase, NodeView, supervise
-from headway.errors import InputError
-from headway.model.quantities import DURATION_FORM, SECOND, parse_duration
+from headway.model.quantities import DURATION_FORM, SECOND, duration_option
 from headway.report.plan.plan_tables import BROKEN, KEPT, Table
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def launch(
         options=tuple(node_option or ()),
         free_ports=not keep_ports,
     )
-    limit = None if stop_after is None else _seconds(stop_after)
+    limit = None if stop_after is None else duration_option("--stop-after", stop_after) / SECOND
     with launcher:
         launcher.start()
         with _shown() as show_nodes:
@@ -96,15 +95,6 @@ def launch(
         write_problem(f"node {car.broke!r} broke: {car.why}")
     if code := _exit_code(car):
         raise typer.Exit(int(code))
-
-
-def _seconds(text: str) -> float:
-    try:
-        return parse_duration(text) / SECOND
-    except ValueError:
-        raise InputError(
-            "not a duration", at="--stop-after", got=text, want=f"write {DURATION_FORM}"
-        ) from None
 
 
 def _exit_code(car: LaunchedCar) -> ExitCode:
