@@ -30,7 +30,9 @@ MINUTES = (
     # Compiled with sanitizers once more; smaller ones of their kind are always run.
     "tests/contract/test_native_sanitized.py",
     "tests/native/test_native_trace.py::test_random_plans_under_sanitizers",
+    "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_gated]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_named]",
+    "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_plain]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_texts]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[own_keyed]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[own_plain]",

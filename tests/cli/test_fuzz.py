@@ -135,8 +135,8 @@ def run_spoilt(folder: Path, spoilt: str, text: str, scratch: Path, *options: st
     for path in folder.glob("*.yaml"):
         (scratch / path.name).write_text(path.read_text())
     (scratch / spoilt).write_text(text)
-    command = ("compile", scratch / "query.yaml", "--vehicle", scratch / "vehicle.yaml", *options)
-    outcome = headway(*command)
+    vehicle = scratch / "vehicle.yaml"
+    outcome = headway("compile", scratch / "query.yaml", "--vehicle", vehicle, *options)
     assert outcome.code in (0, 1, 2), outcome.err
     assert "Traceback" not in outcome.err
     if outcome.code == 2:
