@@ -18,7 +18,7 @@ from tests.cli.invoke import EXAMPLES, headway
 from tests.exploring import examples
 
 FOLDERS = [EXAMPLES / name for name in ("hello", "tyre_watch", "collision_warning")]
-fuzz = examples(40)
+fuzz = examples(25)
 
 LIKELY = st.sampled_from(
     [
@@ -162,7 +162,7 @@ def test_spoilt_trees(
 
 
 @pytest.mark.parametrize("spoilt", ["query.yaml", "vehicle.yaml", "components.yaml"])
-@examples(20)
+@examples(10)
 @given(data=st.data())
 def test_spoilt_texts(
     spoilt: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
