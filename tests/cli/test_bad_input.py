@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -258,3 +259,22 @@ def test_a_query_with_more_ways_than_numbers_count(tmp_path: Path, selectivity: 
     outcome = headway("compile", query, "--vehicle", EXAMPLES / "hello" / "vehicle.yaml")
     assert outcome.code == (1 if selectivity == 0.5 else 2)
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--nope"], "No such option: --nope"),
+        ([], "Missing option '--input'"),
+        (["--input", "x", "--output", "y", "--most-waiting", "0"], "Invalid value"),
+    ],
+)
+def test_a_wrong_command_line_is_json_where_that_is_asked_for(
+    options: list[str], what: str
+) -> None:
+    told = headway("run", "query.yaml", *options, "--json")
+    assert told.code == 2
+    (problem,) = json.loads(told.out)["problems"]
+    assert what in problem["what"]
+    assert what in told.err
+    assert headway("run", "query.yaml", *options).out == ""

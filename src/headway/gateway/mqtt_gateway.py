@@ -135,11 +135,18 @@ class _MqttListener(Listener):
             if reason.is_failure:
                 inlet.event(f"lost {address.text}: {reason}")
 
+        def on_subscribe(
+            client: Any, data: Any, number: int, reasons: Any, properties: Any
+        ) -> None:
+            for reason in reasons:
+                if reason.is_failure:
+                    inlet.event(f"{address.text}: the broker refuses the topic: {reason}")
+
         def on_message(client: Any, data: Any, message: Any) -> None:
             inlet.message(payload, message.payload, message.topic)  # acknowledged when this returns
 
         client.on_connect, client.on_disconnect = on_connect, on_disconnect
-        client.on_message = on_message
+        client.on_message, client.on_subscribe = on_message, on_subscribe
         gateway.connect(client, address)
 
     def close(self) -> None:
@@ -153,11 +160,15 @@ class _MqttSpeaker(Speaker):
         client = self._client = gateway.client(address, f"out-{output}")
         self._topic = address.place
         self._payload, self._qos = payload_of(address, schema), address.whole("qos", 1, 0, 1)
+        self._gone = 0
+        """messages that the broker has acknowledged or, with qos 0, that have left"""
         client.on_publish = self._published
         gateway.connect(client, address)
 
     def _published(self, client: Any, data: Any, number: int, reason: Any, properties: Any) -> None:
-        self.spoken.acknowledged += 1
+        self._gone += 1
+        if self._qos:
+            self.spoken.acknowledged += 1
 
     def say(self, values: Mapping[str, object]) -> None:
         told = self._client.publish(self._topic, self._payload.encode(values), self._qos)
@@ -169,7 +180,7 @@ class _MqttSpeaker(Speaker):
 
     def close(self, patience: float) -> None:
         until = time.monotonic() + patience
-        while self.spoken.acknowledged < self.spoken.given and time.monotonic() < until:
+        while self._gone < self.spoken.given and time.monotonic() < until:
             time.sleep(0.02)
         self._client.disconnect()
         self._client.loop_stop()

@@ -30,7 +30,13 @@ from pathlib import Path
 from typing import Any
 
 from headway.engine.nodes.node_key import new_key, write_key
-from headway.engine.nodes.node_slice import DEPLOYMENT, OUTPUT, NodeSlice, slice_to_json
+from headway.engine.nodes.node_slice import (
+    DEPLOYMENT,
+    OUTPUT,
+    WHOLE_PLAN,
+    NodeSlice,
+    slice_to_json,
+)
 from headway.engine.path_tasks import PathTasks
 from headway.engine.program import StaticOrder, build_program, tasks_for
 from headway.engine.reserved_paths import ReservedPaths
@@ -285,7 +291,8 @@ def write_build(
         written.append(write_key(folder, new_key()))
     except OSError as error:
         raise unwritable(folder, error) from None
-    return [*written, *write_whole(folder, {DEPLOYMENT: deployment.encode()})]
+    beside = {WHOLE_PLAN: plan_to_json(plan).encode(), DEPLOYMENT: deployment.encode()}
+    return [*written, *write_whole(folder, beside)]
 
 
 def _executable(part: NodeSlice) -> Executable:
