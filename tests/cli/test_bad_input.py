@@ -210,6 +210,20 @@ def test_a_missing_file() -> None:
     assert outcome.err == "no/such.yaml:1:1: there is no such file; check its path\n"
 
 
+def test_examples_of_the_help_that_were_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    query = Path("examples", "hello", "query.yaml")
+    missing = headway("check", query)
+    assert missing.err == (
+        "examples/hello/query.yaml:1:1: there is no such file; "
+        "`headway examples examples` copies the examples to there\n"
+    )
+    assert headway("examples", "examples", "hello").code == 0
+    assert headway("check", query).code == 0
+
+
 def test_a_missing_vehicle() -> None:
     outcome = headway("compile", EXAMPLES / "hello/query.yaml", "--vehicle", "no/such.yaml")
     assert (outcome.code, outcome.err) == (

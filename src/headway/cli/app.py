@@ -123,6 +123,11 @@ def _headway(
       headway compile query.yaml --vehicle vehicle.yaml --out build
       headway run query.yaml --engine vehicle --vehicle vehicle.yaml --input recording --output out
 
+    The help of each command has an example; their files come with
+
+    \b
+      headway examples examples
+
     Exit codes: 0 fine, 1 a deadline cannot be promised or was missed, 2 bad input.
     """
 

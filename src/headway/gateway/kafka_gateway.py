@@ -160,7 +160,7 @@ class _KafkaSpeaker(Speaker):
         if error is None:
             self.spoken.acknowledged += 1
         else:
-            self.spoken.refused += 1
+            self.spoken.refuse(error.str())
 
     def say(self, values: Mapping[str, object]) -> None:
         try:
@@ -170,8 +170,8 @@ class _KafkaSpeaker(Speaker):
                 self._key,
                 on_delivery=self._delivered,
             )
-        except BufferError:  # too many wait for the broker
-            self.spoken.refused += 1
+        except BufferError:
+            self.spoken.refuse("too many wait for the broker")
         else:
             self.spoken.given += 1
         self._producer.poll(0)

@@ -62,7 +62,7 @@ class MqttGateway(MessageGateway):
 
     def client(self, address: Address, role: str) -> Any:
         """Not connected yet; ``role`` tells clients of one query apart."""
-        mqtt = needed("paho.mqtt.client", "paho-mqtt", extra="mqtt", reading="MQTT")
+        mqtt = _paho()
         name = address.options.get("client", f"headway-{role}")
         client = mqtt.Client(
             mqtt.CallbackAPIVersion.VERSION2,
@@ -108,6 +108,10 @@ class MqttOverTls(MqttGateway):
     name = "mqtts"
     summary = "MQTT topics at a broker, over TLS"
     tls = True
+
+
+def _paho() -> Any:
+    return needed("paho.mqtt.client", "paho-mqtt", extra="mqtt", reading="MQTT")
 
 
 def _at_once(client: Any, data: Any, connection: Any) -> None:
@@ -176,7 +180,7 @@ class _MqttSpeaker(Speaker):
         if told.rc in (0, 4):
             self.spoken.given += 1
         else:
-            self.spoken.refused += 1
+            self.spoken.refuse(_paho().error_string(told.rc))
 
     def close(self, patience: float) -> None:
         until = time.monotonic() + patience
