@@ -80,6 +80,12 @@ def launch(
 
     Exit code: 0 all finished, 1 a hard deadline was missed or a node broke, 2 bad input.
     """
+    limit = None if stop_after is None else duration_option("--stop-after", stop_after) / SECOND
+    again = (
+        None
+        if restart_after is None
+        else duration_option("--restart-after", restart_after) / SECOND
+    )
     launcher = Launcher(
         build=build,
         outputs=output or build.with_name(f"{build.name}-run"),
@@ -88,12 +94,6 @@ def launch(
         vehicle=vehicle,
         options=tuple(node_option or ()),
         free_ports=not keep_ports,
-    )
-    limit = None if stop_after is None else duration_option("--stop-after", stop_after) / SECOND
-    again = (
-        None
-        if restart_after is None
-        else duration_option("--restart-after", restart_after) / SECOND
     )
     with launcher:
         launcher.start()
