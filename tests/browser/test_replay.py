@@ -217,6 +217,8 @@ def test_keyboard(visitor: Visitor) -> None:
     page.keyboard.press("2")
     page.keyboard.press("f")
     assert (state(page)["run"], state(page)["follow"]) == ("FIFO+", False)
+    page.locator("#speed").select_option("0.1")  # more than a minute to the end
+    page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Space")
     page.wait_for_function("replayState().time > 1.05")
     assert state(page)["playing"]
