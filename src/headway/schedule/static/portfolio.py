@@ -60,7 +60,7 @@ class Best(Algorithm):
         self.timed = going_on is not None
 
     def run(self, instance: Instance, alpha: AlphaChoice) -> PortfolioResult:
-        search = _Search(instance)
+        search = _PortfolioSearch(instance)
         complete = True
         for number, (member, choice) in enumerate(_members(instance, alpha)):
             if number and not self.going_on():
@@ -80,7 +80,7 @@ class Best(Algorithm):
             member=search.member,
         )
 
-    def _exact(self, search: _Search) -> ExactAlpha:
+    def _exact(self, search: _PortfolioSearch) -> ExactAlpha:
         """Everything that is shorter than the best so far."""
         if self.timed:
             return ExactAlpha(every=False, limit=search.makespan, going_on=self.going_on)
@@ -114,7 +114,7 @@ def _members(
         yield HvlbCcA(), None
 
 
-class _Search:
+class _PortfolioSearch:
     """The best schedule so far."""
 
     def __init__(self, instance: Instance) -> None:
