@@ -61,7 +61,7 @@ class Best(Algorithm):
         self.timed = going_on is not None
 
     def run(self, instance: Instance, alpha: AlphaChoice) -> PortfolioResult:
-        search = _Search(instance)
+        search = _PortfolioSearch(instance)
         complete = True
         for number, (member, choice) in enumerate(_members(instance, alpha, self.going_on)):
             if number and not self.going_on():
@@ -81,7 +81,7 @@ class Best(Algorithm):
             member=search.member,
         )
 
-    def _exact(self, search: _Search) -> ExactAlpha:
+    def _exact(self, search: _PortfolioSearch) -> ExactAlpha:
         """Everything that is shorter than the best so far."""
         if self.timed:
             return ExactAlpha(every=False, limit=search.makespan, going_on=self.going_on)
@@ -116,7 +116,7 @@ def _members(
         yield HvlbCcA(), None
 
 
-class _Search:
+class _PortfolioSearch:
     """The best schedule so far."""
 
     def __init__(self, instance: Instance) -> None:
