@@ -19,8 +19,8 @@ from headway.gateway.gateway_base import (
     ONCE,
     PAYLOAD,
     STAMP,
-    Connection,
-    Gateway,
+    Listener,
+    MessageGateway,
     Speaker,
     payload_of,
 )
@@ -33,7 +33,7 @@ FIRST_ANSWER_S = 20.0
 POLL_S = 0.1
 
 
-class KafkaGateway(Gateway):
+class KafkaGateway(MessageGateway):
     name = "kafka"
     summary = "topics of Kafka"
     takes: ClassVar[Mapping[str, str]] = {
@@ -47,11 +47,11 @@ class KafkaGateway(Gateway):
         "tls": "no (default) or yes",
     }
 
-    def listen(self, address: Address, inlet: Inlet) -> Connection:
-        return _Listener(self, address, inlet)
+    def listen(self, address: Address, inlet: Inlet) -> Listener:
+        return _KafkaListener(self, address, inlet)
 
     def speak(self, address: Address, output: str, schema: Schema) -> Speaker:
-        return _Speaker(self, address, output, schema)
+        return _KafkaSpeaker(self, address, output, schema)
 
     def settings(self, address: Address) -> dict[str, Any]:
         """What consumers and producers share."""
@@ -88,7 +88,7 @@ def _library() -> Any:
     return needed("confluent_kafka", "confluent-kafka", extra="kafka", reading="Kafka")
 
 
-class _Listener(Connection):
+class _KafkaListener(Listener):
     def __init__(self, gateway: KafkaGateway, address: Address, inlet: Inlet) -> None:
         library = _library()
         self._inlet, self._where = inlet, address.place
@@ -112,14 +112,25 @@ class _Listener(Connection):
         self._thread.start()
 
     def _listen(self) -> None:
+        failed = _library().KafkaException
         while not self._over.is_set():
-            for message in self._consumer.consume(1000, POLL_S):
+            try:
+                messages = self._consumer.consume(1000, POLL_S)
+            except failed as broken:
+                self._inlet.event(broken.args[0].str())
+                self._over.wait(POLL_S)
+                continue
+            for message in messages:
                 if (error := message.error()) is not None:
                     self._inlet.event(error.str())
                     continue
                 where = f"{message.topic()}[{message.partition()}]@{message.offset()}"
                 self._inlet.message(self._payload, message.value() or b"", where)
-                self._consumer.store_offsets(message)
+                # Not kept for a partition that the group has just given to another member.
+                try:
+                    self._consumer.store_offsets(message)
+                except failed as unkept:
+                    self._inlet.event(unkept.args[0].str())
         self._consumer.close()  # tells the broker the position
 
     def close(self) -> None:
@@ -127,7 +138,7 @@ class _Listener(Connection):
         self._thread.join()
 
 
-class _Speaker(Speaker):
+class _KafkaSpeaker(Speaker):
     def __init__(
         self, gateway: KafkaGateway, address: Address, output: str, schema: Schema
     ) -> None:
@@ -149,7 +160,7 @@ class _Speaker(Speaker):
         if error is None:
             self.spoken.acknowledged += 1
         else:
-            self.spoken.refused += 1
+            self.spoken.refuse(error.str())
 
     def say(self, values: Mapping[str, object]) -> None:
         try:
@@ -159,8 +170,8 @@ class _Speaker(Speaker):
                 self._key,
                 on_delivery=self._delivered,
             )
-        except BufferError:  # too many wait for the broker
-            self.spoken.refused += 1
+        except BufferError:
+            self.spoken.refuse("too many wait for the broker")
         else:
             self.spoken.given += 1
         self._producer.poll(0)

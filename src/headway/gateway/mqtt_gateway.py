@@ -24,8 +24,8 @@ from headway.gateway.gateway_base import (
     ONCE,
     PAYLOAD,
     STAMP,
-    Connection,
-    Gateway,
+    Listener,
+    MessageGateway,
     Speaker,
     payload_of,
 )
@@ -39,7 +39,7 @@ MOST_WAITING = 100_000
 """messages of an output that a broker may owe an acknowledgement"""
 
 
-class MqttGateway(Gateway):
+class MqttGateway(MessageGateway):
     name = "mqtt"
     summary = "MQTT topics at a broker"
     takes: ClassVar[Mapping[str, str]] = {
@@ -54,15 +54,15 @@ class MqttGateway(Gateway):
     }
     tls = False
 
-    def listen(self, address: Address, inlet: Inlet) -> Connection:
-        return _Listener(self, address, inlet)
+    def listen(self, address: Address, inlet: Inlet) -> Listener:
+        return _MqttListener(self, address, inlet)
 
     def speak(self, address: Address, output: str, schema: Schema) -> Speaker:
-        return _Speaker(self, address, output, schema)
+        return _MqttSpeaker(self, address, output, schema)
 
     def client(self, address: Address, role: str) -> Any:
         """Not connected yet; ``role`` tells clients of one query apart."""
-        mqtt = needed("paho.mqtt.client", "paho-mqtt", extra="mqtt", reading="MQTT")
+        mqtt = _paho()
         name = address.options.get("client", f"headway-{role}")
         client = mqtt.Client(
             mqtt.CallbackAPIVersion.VERSION2,
@@ -110,6 +110,10 @@ class MqttOverTls(MqttGateway):
     tls = True
 
 
+def _paho() -> Any:
+    return needed("paho.mqtt.client", "paho-mqtt", extra="mqtt", reading="MQTT")
+
+
 def _at_once(client: Any, data: Any, connection: Any) -> None:
     """Small packets do not wait for one another."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -121,7 +125,7 @@ def _no_broker(address: Address, reason: str) -> EnvironmentMissing:
     )
 
 
-class _Listener(Connection):
+class _MqttListener(Listener):
     def __init__(self, gateway: MqttGateway, address: Address, inlet: Inlet) -> None:
         client = self._client = gateway.client(address, f"in-{inlet.source.name}")
         payload, qos = payload_of(address, inlet.source.schema), address.whole("qos", 1, 0, 1)
@@ -129,17 +133,25 @@ class _Listener(Connection):
         def on_connect(client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
             if not reason.is_failure:
                 client.subscribe(address.place, qos)
-                inlet.event(f"connected to {address.text}")
 
         def on_disconnect(client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
             if reason.is_failure:
                 inlet.event(f"lost {address.text}: {reason}")
 
+        def on_subscribe(
+            client: Any, data: Any, number: int, reasons: Any, properties: Any
+        ) -> None:
+            for reason in reasons:  # before, what others say may pass us by
+                if reason.is_failure:
+                    inlet.event(f"{address.text}: the broker refuses the topic: {reason}")
+                else:
+                    inlet.event(f"connected to {address.text}")
+
         def on_message(client: Any, data: Any, message: Any) -> None:
             inlet.message(payload, message.payload, message.topic)  # acknowledged when this returns
 
         client.on_connect, client.on_disconnect = on_connect, on_disconnect
-        client.on_message = on_message
+        client.on_message, client.on_subscribe = on_message, on_subscribe
         gateway.connect(client, address)
 
     def close(self) -> None:
@@ -147,17 +159,21 @@ class _Listener(Connection):
         self._client.loop_stop()
 
 
-class _Speaker(Speaker):
+class _MqttSpeaker(Speaker):
     def __init__(self, gateway: MqttGateway, address: Address, output: str, schema: Schema) -> None:
         super().__init__()
         client = self._client = gateway.client(address, f"out-{output}")
         self._topic = address.place
         self._payload, self._qos = payload_of(address, schema), address.whole("qos", 1, 0, 1)
+        self._gone = 0
+        """messages that the broker has acknowledged or, with qos 0, that have left"""
         client.on_publish = self._published
         gateway.connect(client, address)
 
     def _published(self, client: Any, data: Any, number: int, reason: Any, properties: Any) -> None:
-        self.spoken.acknowledged += 1
+        self._gone += 1
+        if self._qos:
+            self.spoken.acknowledged += 1
 
     def say(self, values: Mapping[str, object]) -> None:
         told = self._client.publish(self._topic, self._payload.encode(values), self._qos)
@@ -165,11 +181,11 @@ class _Speaker(Speaker):
         if told.rc in (0, 4):
             self.spoken.given += 1
         else:
-            self.spoken.refused += 1
+            self.spoken.refuse(_paho().error_string(told.rc))
 
     def close(self, patience: float) -> None:
         until = time.monotonic() + patience
-        while self.spoken.acknowledged < self.spoken.given and time.monotonic() < until:
+        while self._gone < self.spoken.given and time.monotonic() < until:
             time.sleep(0.02)
         self._client.disconnect()
         self._client.loop_stop()

@@ -13,9 +13,8 @@ import typer
 
 from headway.cli.terminal import ExitCode, sentence, show, table, write, write_problem
 from headway.engine.nodes.launcher import Launcher
-from headway.engine.nodes.live_nodes import LaunchedCar, NodeState, NodeView, supervise
-from headway.errors import InputError
-from headway.model.quantities import DURATION_FORM, SECOND, parse_duration
+from headway.engine.nodes.live_nodes import LaunchedCar, NodePhase, NodeView, supervise
+from headway.model.quantities import DURATION_FORM, SECOND, duration_option
 from headway.report.plan.plan_tables import BROKEN, KEPT, Table
 
 if TYPE_CHECKING:
@@ -45,6 +44,12 @@ def launch(
         str | None,
         typer.Option(metavar="TIME", help=f"stop all nodes then, such as {DURATION_FORM}"),
     ] = None,
+    restart_after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="a node that breaks is started again so long after; others go on"
+        ),
+    ] = None,
     node_option: Annotated[
         list[str] | None,
         typer.Option(metavar="OPTION", help="for every node, as in --node-option=--heartbeat=1s"),
@@ -70,10 +75,17 @@ def launch(
     While they run, standard error shows each node's state, what its outputs have given, deadlines
     missed and which of its peers it hears of. Ctrl-C stops all: they take no more input and finish
     what is inside; a second one kills them. If a node breaks, the others are stopped, and it is
-    said which one it was and why.
+    said which one it was and why; with --restart-after they go on without it until it is back.
+    `headway watch` on the output folder shows all of it live.
 
     Exit code: 0 all finished, 1 a hard deadline was missed or a node broke, 2 bad input.
     """
+    limit = None if stop_after is None else duration_option("--stop-after", stop_after) / SECOND
+    again = (
+        None
+        if restart_after is None
+        else duration_option("--restart-after", restart_after) / SECOND
+    )
     launcher = Launcher(
         build=build,
         outputs=output or build.with_name(f"{build.name}-run"),
@@ -83,11 +95,10 @@ def launch(
         options=tuple(node_option or ()),
         free_ports=not keep_ports,
     )
-    limit = None if stop_after is None else _seconds(stop_after)
     with launcher:
         launcher.start()
         with _shown() as show_nodes:
-            car = supervise(launcher, show_nodes, limit=limit)
+            car = supervise(launcher, show_nodes, limit=limit, restart_after=again)
     if json:
         write(json_format.dumps(_data(car), indent=1) + "\n")
     else:
@@ -98,19 +109,10 @@ def launch(
         raise typer.Exit(int(code))
 
 
-def _seconds(text: str) -> float:
-    try:
-        return parse_duration(text) / SECOND
-    except ValueError:
-        raise InputError(
-            "not a duration", at="--stop-after", got=text, want=f"write {DURATION_FORM}"
-        ) from None
-
-
 def _exit_code(car: LaunchedCar) -> ExitCode:
     if car.broke and car.nodes[car.broke].code == BAD_INPUT_OF_A_NODE:
         return ExitCode.BAD_INPUT
-    broken = any(view.state is NodeState.FAILED for view in car.views)
+    broken = any(view.state is NodePhase.FAILED for view in car.views)
     return ExitCode.NOT_PROMISED if broken or car.missed_hard else ExitCode.FINE
 
 
@@ -133,7 +135,7 @@ def _shown() -> Iterator[Callable[[Sequence[NodeView]], None]]:
 
 class _Lines:
     def __init__(self) -> None:
-        self._said: dict[str, NodeState] = {}
+        self._said: dict[str, NodePhase] = {}
 
     def show(self, views: Sequence[NodeView]) -> None:
         for view in views:
@@ -170,6 +172,9 @@ def _verdict(car: LaunchedCar, folder: Path) -> list[str]:
         for kind, at in dropped.items():
             told = ", ".join(f"{count:,} at {where}" for where, count in at.items())
             lines.append(f"Node {node}: tuples {kind}: {told}.")
+    for node, times in car.restarts.items():
+        often = "once" if times == 1 else f"{times:,} times"
+        lines.append(f"Node {node} broke and was started again {often}.")
     if car.broke:
         lines.append(f"{BROKEN} node {car.broke!r} broke, so all were stopped.")
     elif car.missed_hard:
@@ -185,6 +190,7 @@ def _data(car: LaunchedCar) -> dict[str, Any]:
         "stopped": car.stopped,
         "broke": car.broke or None,
         "why": car.why or None,
+        "restarts": dict(car.restarts),
         "nodes": {
             node: {
                 "code": ended.code,

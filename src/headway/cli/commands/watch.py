@@ -96,7 +96,7 @@ def watch(
 # ---------------------------------------------------------------- what is watched
 
 
-class _Run:
+class _OneRun:
     """A run that writes its state; one whose file has gone has ended."""
 
     def __init__(self, folder: Path) -> None:
@@ -124,19 +124,19 @@ class _Run:
             return None
 
 
-class _Car:
+class _WholeCar:
     """A launched car; its nodes are heard of by what they write."""
 
     silence = 0.0
 
     def __init__(self, folder: Path) -> None:
-        self._car, self._folder = WatchedCar(folder), folder
+        self._car = WatchedCar(folder)
 
     def look(self) -> LiveState:
         return self._car.look()
 
     def plan(self) -> Plan | None:
-        return None
+        return self._car.plan
 
 
 def _ended(state: LiveState) -> LiveState:
@@ -145,12 +145,12 @@ def _ended(state: LiveState) -> LiveState:
     return replace(state, running=False)
 
 
-def _watched(folder: Path, wait: float) -> _Run | _Car:
+def _watched(folder: Path, wait: float) -> _OneRun | _WholeCar:
     """FileError when nothing that can be watched is there in time."""
     until = time.monotonic() + wait
     while True:
         try:
-            return _Car(folder) if (folder / DEPLOYMENT).exists() else _Run(folder)
+            return _WholeCar(folder) if (folder / DEPLOYMENT).exists() else _OneRun(folder)
         except FileError:
             if time.monotonic() >= until:
                 raise
@@ -226,8 +226,9 @@ def _tables(state: LiveState) -> Iterator[RenderableType]:
             Table(title="Operators", headers=headers, rows=operators, numeric=tuple(range(1, 7)))
         )
     missed = sum(one.missed for one in state.outputs)
-    yield sentence(
-        f"{BROKEN} {missed:,} deadlines were missed."
-        if missed
-        else f"{KEPT} No deadline was missed."
-    )
+    if missed:
+        yield sentence(f"{BROKEN} {missed:,} deadlines were missed.")
+    elif any(one.tuples for one in state.outputs):
+        yield sentence(f"{KEPT} No deadline was missed.")
+    else:
+        yield sentence("No output gave a tuple, so no deadline was put to the test.")

@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headway.compiler.latency.blocking import Sections
-from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness, most
+from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness
 from headway.compiler.latency.finishing import Competing, Waiting, finishes
 from headway.compiler.latency.job_flows import (
     DerivedPartners,
@@ -43,10 +43,11 @@ from headway.compiler.latency.job_flows import (
     work_of,
 )
 from headway.compiler.latency.media import media_responses, messages_of
-from headway.compiler.latency.several_cores import longest_stay
+from headway.compiler.latency.several_cores import core_by_core, longest_stay
 from headway.compiler.latency.tuple_ages import Lags, source_lag, why_no_lag
 from headway.compiler.trains import waits
 from headway.compiler.utilisation import runs_of
+from headway.model.operators import Operator
 from headway.model.plan import Task
 from headway.model.quantities import ArrivalCurve, Rate
 from headway.model.routes import architecture_of
@@ -71,28 +72,34 @@ class Analysis(Sections):
         for self._round in range(MOST_ROUNDS):
             if limits and self._beyond(limits):
                 return False
-            before = (dict(self.latency), dict(self.accepted), self.responses)
+            before = self._state()
             self._lags = Lags(self)
             self._find_flows(self._operator_ages())
             self.responses = media_responses(self._messages, self, self.responses, self.reasons)
             self._find_entries()
             self._find_cascades()
-            for node in self.compilation.vehicle.nodes:
+            for node in self._nodes.values():
                 self._solve_node(node)
-            if before == (self.latency, self.accepted, self.responses):
+            if before == self._state():
                 return True
         for task in self.compilation.tasks:
             self.latency[task.name] = self.accepted[task.name] = None
             self.reasons.setdefault(task.node, "the bounds of nodes and buses push each other up")
         return True
 
+    def _state(self) -> tuple[object, ...]:
+        """All that one round takes from the one before; the last two are made anew in each."""
+        known = dict(self.latency), dict(self.accepted), dict(self.busy)
+        return *known, self.responses, self._sent_after
+
     def _beyond(self, limits: Mapping[str, int]) -> bool:
         ages = ((self.age_sent(stream), most_allowed) for stream, most_allowed in limits.items())
         return any(age is None or age > most_allowed for age, most_allowed in ages)
 
     def _prepare(self) -> None:
+        self.compilation, nodes, self._homes = core_by_core(self.compilation)
+        self._nodes = {node.name: node for node in nodes}
         compilation = self.compilation
-        self._nodes = {node.name: node for node in compilation.vehicle.nodes}
         for source in compilation.graph.sources.values():
             if source.arrivals is not None:
                 self.curves[source.name] = source.arrivals
@@ -113,6 +120,7 @@ class Analysis(Sections):
                 self._tasks_with.setdefault(join.name, []).append(task)
             self._producers.setdefault(task.operators[-1], []).append(task)
             self._tasks_on.setdefault(task.node, []).append(task)
+        self._find_order()
         self._crossing_of = {(c.stream, c.receiver): c for c in compilation.crossings}
         media = architecture_of(compilation.vehicle).media
         self._messages = messages_of(compilation.crossings, media)
@@ -156,8 +164,9 @@ class Analysis(Sections):
         pending: list[Demand] = []
         competing: list[Competing] = []
         reason = ""
-        if node.cores > 1 and (self.batch or node.name in self.reserved):
-            reason = f"{node.name} has {node.cores} cores: declare each core as a node"
+        home = self.home(node.name)
+        if (node.cores > 1 or home != node.name) and (self.batch or home in self.reserved):
+            reason = f"{home} has several cores: declare each core as a node"
         elif node.cores > 1 and self.longest_piece(tasks):
             reason = f"{node.name} has {node.cores} cores and an optional part"
         released: list[int] = []
@@ -174,8 +183,21 @@ class Analysis(Sections):
             # A window's result waits for tuples up to a window younger, so it counts as if it were
             # as urgent as the youngest of them.
             done_by = [task.relative_deadline + self._window(task) for task in tasks]
-            due = [deadline - age for deadline, age in zip(done_by, released, strict=True)]
-            due += [t.relative_deadline - age for t, age in zip(tasks, offered, strict=True)]
+            # From the entry of what caused a job to its end the node is never idle, and nothing
+            # less urgent begins but where a pair's older half made the job more urgent than that.
+            entered = [self._offered_age(task) or 0 for task in tasks]
+            begun = [
+                age if waits(self._head(task)) else entry
+                for task, age, entry in zip(tasks, released, entered, strict=True)
+            ]
+            ages = [
+                entry if self._keeps_order(task) else age
+                for task, age, entry in zip(
+                    [*tasks, *tasks], [*released, *offered], [*begun, *entered], strict=True
+                )
+            ]
+            deadlines = [*done_by, *(task.relative_deadline for task in tasks)]
+            due = [deadline - age for deadline, age in zip(deadlines, ages, strict=True)]
             busy: int | None
             ends: list[int] | None = None
             sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
@@ -188,7 +210,6 @@ class Analysis(Sections):
                     ]
                     busy += piece
                 if late is not None and busy is not None and self._finely(node):
-                    deadlines = [*done_by, *(task.relative_deadline for task in tasks)]
                     jobs = [Waiting(d, s) for d, s in zip(deadlines, due, strict=True)]
                     ends = finishes(competing, sections, piece, jobs)
                     if ends is None:
@@ -201,9 +222,9 @@ class Analysis(Sections):
             else:
                 for index, task in enumerate(tasks):
                     own = task.relative_deadline + late[len(tasks) + index]
-                    self.accepted[task.name] = min(own + self.batch, offered[index] + busy)
+                    self.accepted[task.name] = min(own + self.batch, entered[index] + busy)
                     last = done_by[index] + late[index]
-                    self.latency[task.name] = min(last + self.batch, released[index] + busy)
+                    self.latency[task.name] = min(last + self.batch, begun[index] + busy)
                     if ends is not None:
                         for known, end in (
                             (self.latency, index),
@@ -235,6 +256,22 @@ class Analysis(Sections):
             self.latency[task.name] = max(release, window + accepted if window else 0) + stay
         return ""
 
+    def _head(self, task: Task) -> Operator:
+        return self.compilation.graph.operators[task.operators[0]]
+
+    def _keeps_order(self, task: Task) -> bool:
+        """Whether no task before it on its node, up to where tuples enter or are released, gives
+        results older than what caused them."""
+        return all(self._in_order.get(s, True) for s in task.entries if self._is_local(s, task))
+
+    def _find_order(self) -> None:
+        """The same of what is before each stream, its own tasks included."""
+        for stream in self.compilation.graph.order:
+            self._in_order[stream] = all(
+                not self.shift(task) and (waits(self._head(task)) or self._keeps_order(task))
+                for task in self.producers(stream)
+            )
+
     def _finely(self, node: Node) -> bool:
         """Whether to ask when jobs are done by the finer way. One that was too much work once is
         not taken up again, nor where bounds rise round after round: they only grow."""
@@ -259,11 +296,6 @@ class Analysis(Sections):
     def _window(self, task: Task) -> int:
         head = self.compilation.graph.operators[task.operators[0]]
         return head.looks_back if head.traits.emits_on_time else 0
-
-    def _partner_age(self, task: Task) -> int | None:
-        """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
-        sharing = [other for join in self._limited(task) for other in self._tasks_with[join.name]]
-        return most([self._entry_age(t) for t in sharing])
 
     def _add_demands(
         self,
@@ -342,7 +374,7 @@ class Analysis(Sections):
                     add(curve, times * work.result, later, released, released_late, held)
                     continue
                 oldest = entry_age
-                if partner_age:
+                if self._limited(task):
                     # Its pairs may be made when the partner comes, in the partner's job.
                     back += self.shift(task)
                     entry = max(entry, partner_age + self.shift(task))

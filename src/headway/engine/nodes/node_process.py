@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 from headway.engine.clock import Behind, KeepingUp, PacedClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Outlet
-from headway.engine.nodes.links import Place, Positions
+from headway.engine.nodes.links import FramePlace, Positions
+from headway.engine.nodes.live_counts import LiveCounts
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_machine import THIS_MACHINE, Address, Machine
 from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs, written_to
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
 from headway.engine.nodes.node_state import NodeState, Resumption, note_place
-from headway.engine.nodes.peers import Peers, PeerTiming
+from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.run_keeper import KeptPace
 from headway.engine.nodes.wire_format import Sent
 from headway.engine.operators.operator_base import Dropped
@@ -28,8 +30,7 @@ from headway.engine.program import assemble
 from headway.engine.trace import EventKind, Trace
 from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_time import ENDED, WallTime, apart
-from headway.errors import FileError, NodeFailed, Problem
-from headway.errors import Place as FilePlace
+from headway.errors import FileError, NodeFailed, Place, Problem
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND
 from headway.model.query import Criticality
 from headway.model.user_operator import Row
@@ -96,7 +97,7 @@ class OtherNodes:
 
     # ---------------------------------------------------------------- in
 
-    def take_rows(self, stream: str, rows: list[Sent], place: Place) -> None:
+    def take_rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None:
         """Tuples of another node's stream, or of a source that is fed from outside."""
         note_place(self.positions, place)
         remote = stream in self._sender_of
@@ -114,14 +115,14 @@ class OtherNodes:
         """As they were written down."""
         self.take_rows(stream, [Sent(tuple(row), n, late) for row, n, late in rows], place)
 
-    def take_mark(self, stream: str, mark: int, place: Place) -> None:
+    def take_mark(self, stream: str, mark: int, place: FramePlace) -> None:
         note_place(self.positions, place)
         before = self.marks.get(stream)
         if before is None or mark > before:
             self.marks[stream] = mark
             self._time.note_move()
 
-    def take_end(self, stream: str, place: Place) -> None:
+    def take_end(self, stream: str, place: FramePlace) -> None:
         note_place(self.positions, place)
         self._time.end(stream)
 
@@ -239,6 +240,8 @@ class NodeSettings:
     """frames for a peer that is away"""
     checkpoint: int = SECOND
     """between two checkpoints beside the outputs; 0: none is made"""
+    live: bool = False
+    """how it stands is written down beside the outputs while it runs, for who watches"""
 
 
 class NodeProcess:
@@ -271,6 +274,9 @@ class NodeProcess:
         self._peers: Peers | None = None
         self._resumption = Resumption(believed=False)
         self._state = self._find_state()
+        self._live_counts: LiveCounts | None = None
+        if settings.live and folder is not None:
+            self._live_counts = LiveCounts(machine, folder, part)
         self.stopped = False
         self._asked: dict[str, int] = {}
 
@@ -521,7 +527,7 @@ class NodeProcess:
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             what = f"this state cannot be taken up: {type(error).__name__}: {error}"
             want = "start the node without --resume"
-            raise FileError(Problem(what, place=FilePlace(str(state.path)), want=want)) from error
+            raise FileError(Problem(what, place=Place(str(state.path)), want=want)) from error
         self._dropped = {kind: Counter(at) for kind, at in node["dropped"].items()}
         self._keeping_up.restore(node["behind"])
         self._resumption.missed = dict(node["missed"])
@@ -628,15 +634,15 @@ class NodeProcess:
         assert self._others is not None
         return self._time, self._others
 
-    def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
+    def rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None:
         run, others = self._running()
         run.post(others.take_rows, stream, rows, place)
 
-    def mark(self, stream: str, mark: int, place: Place) -> None:
+    def mark(self, stream: str, mark: int, place: FramePlace) -> None:
         run, others = self._running()
         run.post(others.take_mark, stream, mark, place)
 
-    def ended(self, stream: str, place: Place) -> None:
+    def ended(self, stream: str, place: FramePlace) -> None:
         run, others = self._running()
         run.post(others.take_end, stream, place)
 
@@ -649,9 +655,12 @@ class NodeProcess:
         run.post(others.take_return, peer)
 
     def tick(self, now: int) -> None:
-        """A lost peer is given up when it stays away and all else has ended."""
+        """A lost peer is given up when it stays away and all else has ended; who watches is told
+        how the node stands."""
         assert self._peers is not None
         run, _ = self._running()
+        if self._live_counts is not None:
+            self._live_counts.tell(now, run, self._dropped)
         give_up = self.settings.timing.give_up
         for peer in {sender for _, sender in self.part.receives}:
             since = self._peers.liveness.lost_since(peer)
