@@ -48,6 +48,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     ),
     "operators": ("src/headway/engine/operators/*.py",),
     "nodes": (
+        "src/headway/engine/nodes/liveness.py",
         "src/headway/engine/nodes/peers.py",
         "src/headway/engine/nodes/greeting.py",
         "src/headway/engine/nodes/wire_format.py",

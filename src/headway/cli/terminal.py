@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -265,6 +266,14 @@ def working(*, shown: bool) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("") as status:
         yield lambda text: status.update(Text(plain(text)))
+
+
+def until(seconds: float | None) -> Callable[[], bool]:
+    """Whether so long has not passed yet since now; without a limit always."""
+    if seconds is None:
+        return lambda: True
+    end = monotonic() + seconds
+    return lambda: monotonic() < end
 
 
 # ---------------------------------------------------------------- files that a command writes

@@ -43,7 +43,6 @@ class Incarnation:
     sent: list[tuple[str, int]] = field(default_factory=list)
     """stream and timestamp of each tuple, in order"""
     received: list[tuple[str, int]] = field(default_factory=list)
-    arrived: int = 0
     process: ObservedProcess | None = None
 
     @property
@@ -92,7 +91,6 @@ class ObservedProcess(NodeProcess):
         run = self._time
         if run is None:
             return now
-        self._seen.arrived = run.kernel.arrived
         times = [job.row[0] * MICROSECOND for job in run._ready]
         for _, arguments in run._inbox:
             if len(arguments) == 3 and isinstance(arguments[1], list):
@@ -127,7 +125,7 @@ def run_process(
         epoch, start = begin(process.first_arrival)
         seen.report = report = process.run(epoch, start)
         missed = report["hard_missed"] or report["refused_jobs"]
-        seen.code, seen.arrived = HARD_MISSED if missed else 0, report["arrived"]
+        seen.code = HARD_MISSED if missed else 0
     except HeadwayError as error:
         seen.code, seen.error = 1 if isinstance(error, NodeFailed) else 2, str(error)
     except OSError as error:

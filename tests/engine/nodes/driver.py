@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from headway.engine.nodes.links import Place
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_machine import Address
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
-from headway.engine.nodes.peers import Peers, PeerTiming
+from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.wire_format import Sent, WireStream, stream_of
 from headway.model.plan import Plan
 from headway.model.user_operator import Row

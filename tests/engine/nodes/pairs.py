@@ -11,8 +11,9 @@ from tests.waiting import PATIENCE_S
 
 from headway.engine.nodes.greeting import GreetingOut, Identity
 from headway.engine.nodes.links import Place
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_records import EventLog
-from headway.engine.nodes.peers import Peers, PeerTiming
+from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.wire_format import Sent, WireFrame, WireFrameReader, encode, stream_of
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.schema import schema

@@ -22,7 +22,7 @@ from headway.cli.terminal import (
     write_json,
 )
 from headway.engine.jobs import Arrival
-from headway.engine.nodes.peers import PeerTiming
+from headway.engine.nodes.liveness import PeerTiming
 from headway.errors import InputError
 from headway.model.plan import Plan
 from headway.model.quantities import DURATION_FORM, MICROSECOND, SECOND, parse_duration

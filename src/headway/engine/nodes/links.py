@@ -5,7 +5,6 @@ come (who sends them, how far each has come, nothing twice)."""
 from __future__ import annotations
 
 import socket
-import struct
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,6 +27,7 @@ from headway.engine.nodes.wire_format import (
     MOST_BYTES,
     MOST_GREETING,
     OVERHEAD,
+    UNSENDABLE,
     BadFrame,
     FrameKind,
     Sent,
@@ -510,7 +510,7 @@ class Packer:
         try:
             payload = stream.codec.encode(rows)
             fits = len(payload) <= MOST_BYTES
-        except (struct.error, UnicodeError, AttributeError, TypeError):
+        except UNSENDABLE:
             fits = False
         if fits:
             self._append(name, FrameKind.ROWS, payload, len(rows))

@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_key import KEY_FILE, read_key
 from headway.engine.nodes.node_machine import Address
 from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_records import FORMATS
 from headway.engine.nodes.node_slice import DEPLOYMENT, NodeSlice, slice_from_json
-from headway.engine.nodes.peers import PeerTiming
 from headway.engine.waiting_room import WhenFull
 from headway.errors import FileError, HeadwayError, NodeFailed, Problem
 from headway.model.quantities import DURATION_FORM, MILLISECOND, parse_duration

@@ -17,11 +17,12 @@ from headway.engine.jobs import Arrival
 from headway.engine.kernel import Outlet
 from headway.engine.nodes.links import Place, Positions
 from headway.engine.nodes.live_counts import LiveCounts
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_machine import THIS_MACHINE, Address, Machine
 from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs, written_to
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
 from headway.engine.nodes.node_state import NodeState, Resumption, note_place
-from headway.engine.nodes.peers import Peers, PeerTiming
+from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.run_keeper import KeptPace
 from headway.engine.nodes.wire_format import Sent
 from headway.engine.operators.operator_base import Dropped

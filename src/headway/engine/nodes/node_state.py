@@ -21,7 +21,7 @@ from headway.engine.nodes.node_machine import Machine
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.run_keeper import KeptRun, RunKeeper, read_taken
-from headway.engine.nodes.wire_format import Sent, WireStream
+from headway.engine.nodes.wire_format import UNSENDABLE, Sent, WireStream
 
 FORM = 1
 """of the checkpoint; another one is not read"""
@@ -156,7 +156,7 @@ class NodeState:
             return True
         try:
             key = key_of(self._streams[stream], what)
-        except Exception:  # noqa: BLE001 - what cannot be sent was not; that is noted elsewhere
+        except UNSENDABLE:  # so it was not sent, and will not be: the packer notes it
             return True
         if counts[key] <= 0:
             return True
