@@ -16,7 +16,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         "src/headway/schedule/static/periodic.py",
     ),
     "overload": (
-        "src/headway/schedule/overload/simulate.py",
+        "src/headway/schedule/overload/one_processor.py",
         "src/headway/schedule/overload/load_trials.py",
         "src/headway/schedule/overload/admission_over_nodes.py",
     ),

@@ -12,7 +12,7 @@ from tests.simulation.cases import CALM, OVERLOAD, PATIENCE, campaign
 
 from headway.engine.jobs import ReadyJob
 from headway.engine.kernel import Kernel
-from headway.engine.nodes.links import Connection, Outgoing, Place
+from headway.engine.nodes.links import Connection, FramePlace, Outgoing
 from headway.engine.nodes.liveness import Liveness
 from headway.engine.nodes.node_process import OtherNodes
 from headway.engine.nodes.peers import Peers
@@ -48,7 +48,7 @@ def test_a_frame_lost_on_reconnect_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_tuple_taken_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def take_rows(others: OtherNodes, stream: str, rows: list[Sent], place: Place) -> None:
+    def take_rows(others: OtherNodes, stream: str, rows: list[Sent], place: FramePlace) -> None:
         real(others, stream, [*rows, rows[0]], place)
 
     real = OtherNodes.take_rows

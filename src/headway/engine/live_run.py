@@ -16,12 +16,12 @@ from headway.engine.clock import Behind
 from headway.engine.declared_loads import DeclaredLoads
 from headway.engine.live_state import (
     EVERY_S,
-    EventLog,
     LiveMedium,
     LiveNode,
     LiveOperator,
     LiveState,
     LiveWriter,
+    RecentEvents,
     RecentLatencies,
     live_outputs,
     waiting_by_operator,
@@ -36,7 +36,7 @@ from headway.model.quantities import MICROSECOND
 class LiveRun(LiveWriter):
     def __init__(self, plan: Plan, folder: Path, *, every: float = EVERY_S) -> None:
         super().__init__(plan, folder, every)
-        self.events = EventLog()
+        self.events = RecentEvents()
         self._latencies = {output.name: RecentLatencies() for output in plan.query.outputs}
         self._taps: dict[str, deque[tuple[int, int]]] = {name: deque() for name in self._latencies}
         self._deadlines = {output.name: output.deadline or 0 for output in plan.query.outputs}

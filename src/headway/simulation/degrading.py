@@ -129,12 +129,16 @@ def _noticed(timing: PeerTiming, run: CarRun) -> Iterator[Violation]:
             yield Violation("a peer that is gone is noticed", node, what)
 
 
-def late_without_cause(expected: Mapping[str, ExpectedOutput], run: CarRun) -> Iterator[Violation]:
+def late_without_cause(
+    setting: CarSetting, expected: Mapping[str, ExpectedOutput], run: CarRun
+) -> Iterator[Violation]:
     """Watermarks hold back time until what is under way has come. So a tuple is too late only where
-    one was lost, and only if it was sensed before that one was back."""
+    one was lost, and only if it was sensed before that one was back. Operators for which the order
+    of arrival matters do not wait for watermarks."""
     if any(not one.taken_up and one.number >= len(run.events) for one in run.processes):
         return  # who has forgotten how far time had come may say anything
     known = {text for meant in expected.values() for text in meant.dropped}
+    by_order = {one.name for one in setting.plan.query.operators if one.traits.order_matters}
     slack = ONWARD + clock_error(run)
     for one in run.processes:
         latest = _last_back(run, one.node)
@@ -142,6 +146,7 @@ def late_without_cause(expected: Mapping[str, ExpectedOutput], run: CarRun) -> I
             text_of(drop.row)
             for drop in one.drops
             if drop.kind is DropKind.LATE
+            and drop.where not in by_order
             and (latest is None or drop.row[0] * MICROSECOND > latest + slack)
         ]
         if wrong := [text for text in late if text not in known]:

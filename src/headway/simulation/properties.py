@@ -43,7 +43,7 @@ def judge(setting: CarSetting, expected: Mapping[str, ExpectedOutput], run: CarR
         found += _reports(run)
         found += _lines(setting, run)
         found += _promises(expected, run)
-        found += late_without_cause(expected, run)
+        found += late_without_cause(setting, expected, run)
         found += degrading(setting, expected, run)
     return Judgement(
         violations=tuple(found),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.engine.jobs import Arrival
-from headway.engine.nodes.links import Place
+from headway.engine.nodes.links import FramePlace
 from headway.engine.nodes.node_command import HARD_MISSED
 from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_slice import NodeSlice
@@ -75,7 +75,7 @@ class ObservedProcess(NodeProcess):
             self._seen.sent.append((stream, what.row[0]))
         super()._give(stream, what)
 
-    def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
+    def rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None:
         self._seen.received += [(stream, sent.row[0]) for sent in rows]
         now = self._seen.machine.turns.now
         self._just_come = [one for one in self._just_come if one[0] > now - IN_HAND]

@@ -180,15 +180,6 @@ class Turns:
             self.at(until, lambda: self._time_out(task, number))
         self._switch()
 
-    def step_aside(self) -> None:
-        """Somebody else may go first."""
-        task = self.current
-        assert task is not None
-        task.waiting = True
-        task.wait_number += 1
-        self.wake(task)
-        self._switch()
-
     def _switch(self) -> None:
         self._hub.switch()
 

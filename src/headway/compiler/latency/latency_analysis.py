@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headway.compiler.latency.blocking import Sections
-from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness, most
+from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness
 from headway.compiler.latency.finishing import Competing, Waiting, finishes
 from headway.compiler.latency.job_flows import (
     DerivedPartners,
@@ -72,7 +72,7 @@ class Analysis(Sections):
         for self._round in range(MOST_ROUNDS):
             if limits and self._beyond(limits):
                 return False
-            before = (dict(self.latency), dict(self.accepted), self.responses)
+            before = self._state()
             self._lags = Lags(self)
             self._find_flows(self._operator_ages())
             self.responses = media_responses(self._messages, self, self.responses, self.reasons)
@@ -80,12 +80,17 @@ class Analysis(Sections):
             self._find_cascades()
             for node in self._nodes.values():
                 self._solve_node(node)
-            if before == (self.latency, self.accepted, self.responses):
+            if before == self._state():
                 return True
         for task in self.compilation.tasks:
             self.latency[task.name] = self.accepted[task.name] = None
             self.reasons.setdefault(task.node, "the bounds of nodes and buses push each other up")
         return True
+
+    def _state(self) -> tuple[object, ...]:
+        """All that one round takes from the one before; the last two are made anew in each."""
+        known = dict(self.latency), dict(self.accepted), dict(self.busy)
+        return *known, self.responses, self._sent_after
 
     def _beyond(self, limits: Mapping[str, int]) -> bool:
         ages = ((self.age_sent(stream), most_allowed) for stream, most_allowed in limits.items())
@@ -115,6 +120,7 @@ class Analysis(Sections):
                 self._tasks_with.setdefault(join.name, []).append(task)
             self._producers.setdefault(task.operators[-1], []).append(task)
             self._tasks_on.setdefault(task.node, []).append(task)
+        self._find_order()
         self._crossing_of = {(c.stream, c.receiver): c for c in compilation.crossings}
         media = architecture_of(compilation.vehicle).media
         self._messages = messages_of(compilation.crossings, media)
@@ -256,12 +262,15 @@ class Analysis(Sections):
     def _keeps_order(self, task: Task) -> bool:
         """Whether no task before it on its node, up to where tuples enter or are released, gives
         results older than what caused them."""
-        return all(
-            not self.shift(before) and (waits(self._head(before)) or self._keeps_order(before))
-            for stream in task.entries
-            if self._is_local(stream, task)
-            for before in self.producers(stream)
-        )
+        return all(self._in_order.get(s, True) for s in task.entries if self._is_local(s, task))
+
+    def _find_order(self) -> None:
+        """The same of what is before each stream, its own tasks included."""
+        for stream in self.compilation.graph.order:
+            self._in_order[stream] = all(
+                not self.shift(task) and (waits(self._head(task)) or self._keeps_order(task))
+                for task in self.producers(stream)
+            )
 
     def _finely(self, node: Node) -> bool:
         """Whether to ask when jobs are done by the finer way. One that was too much work once is
@@ -287,11 +296,6 @@ class Analysis(Sections):
     def _window(self, task: Task) -> int:
         head = self.compilation.graph.operators[task.operators[0]]
         return head.looks_back if head.traits.emits_on_time else 0
-
-    def _partner_age(self, task: Task) -> int | None:
-        """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
-        sharing = [other for join in self._limited(task) for other in self._tasks_with[join.name]]
-        return most([self._entry_age(t) for t in sharing])
 
     def _add_demands(
         self,
@@ -370,7 +374,7 @@ class Analysis(Sections):
                     add(curve, times * work.result, later, released, released_late, held)
                     continue
                 oldest = entry_age
-                if partner_age:
+                if self._limited(task):
                     # Its pairs may be made when the partner comes, in the partner's job.
                     back += self.shift(task)
                     entry = max(entry, partner_age + self.shift(task))

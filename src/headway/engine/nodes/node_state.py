@@ -28,7 +28,7 @@ FORM = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoint:
+class NodeCheckpoint:
     """What stands in a checkpoint. ``epoch`` and ``start`` tie the engine's time to the machine's
     clock, ``seen`` is what that clock and the calendar showed."""
 
@@ -48,7 +48,7 @@ class Checkpoint:
 class KeptNode:
     """All that was kept of a node that was killed."""
 
-    checkpoint: Checkpoint
+    checkpoint: NodeCheckpoint
     taken: KeptRun
     frames: list[list[Any]]
     damage: tuple[str, ...]
@@ -133,7 +133,7 @@ class NodeState:
         self.damage = tuple(filter(None, (taken.damage, damage)))
         self.kept = KeptNode(checkpoint=checkpoint, taken=taken, frames=frames, damage=self.damage)
 
-    def _checkpoint(self, data: Any) -> Checkpoint:
+    def _checkpoint(self, data: Any) -> NodeCheckpoint:
         try:
             if data["form"] != FORM:
                 raise DamagedFile(f"{self.path}: of form {data['form']!r}, not {FORM}")
@@ -145,7 +145,9 @@ class NodeState:
             }
             monotonic, calendar = data["seen"]
             fields = {**data, "senders": senders, "seen": (monotonic, calendar)}
-            return Checkpoint(**{name: fields[name] for name in Checkpoint.__dataclass_fields__})
+            return NodeCheckpoint(
+                **{name: fields[name] for name in NodeCheckpoint.__dataclass_fields__}
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedFile(f"{self.path}: {error!r}") from None
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from headway.engine.live_state import EventLog, LiveOutput, LiveState, LiveWriter
+from headway.engine.live_state import LiveOutput, LiveState, LiveWriter, RecentEvents
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.query import Criticality
@@ -23,7 +23,7 @@ class LiveStream(LiveWriter):
         super().__init__(plan, folder)
         self._then = then
         self._began = time.monotonic_ns()
-        self._events = EventLog()
+        self._events = RecentEvents()
         self._outputs: dict[str, LiveOutput] = {
             output.name: LiveOutput(
                 output=output.name, hard=output.criticality is Criticality.HARD,
