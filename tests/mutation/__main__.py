@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = _parser().parse_args(arguments)
     subjects = modules(ROOT, tuple(asked.subject))
     if asked.again is None:
-        mutants = drawn(ROOT, subjects, asked.count, asked.seed)
+        mutants = drawn(ROOT, subjects, asked.count, asked.seed, tuple(asked.function))
     else:
         mutants = survivors(ROOT, json.loads(asked.again.read_text(encoding="utf-8")))
         subjects = modules(ROOT)
@@ -62,13 +62,22 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def drawn(root: Path, subjects: Mapping[str, str], count: int, seed: int) -> list[Mutant]:
-    """A sample: subjects take turns, in each its modules, and of a module any mutant is drawn."""
+def drawn(
+    root: Path,
+    subjects: Mapping[str, str],
+    count: int,
+    seed: int,
+    functions: tuple[str, ...] = (),
+) -> list[Mutant]:
+    """A sample: subjects take turns, in each its modules, and of a module any mutant is drawn, or
+    any of these functions."""
     draw = random.Random(seed)
     pools: dict[str, dict[str, list[Mutant]]] = {}
     for path, subject in subjects.items():
         found = mutants_of(path, (root / path).read_bytes())
         draw.shuffle(found)
+        if functions:
+            found = [one for one in found if one.within.endswith(functions)]
         if found:
             pools.setdefault(subject, {})[path] = found
     turns = {subject: list(pool) for subject, pool in pools.items()}
@@ -122,11 +131,17 @@ def _parser() -> argparse.ArgumentParser:
         "--subject", action="append", default=[], choices=SUBJECTS, help="only these, repeatable"
     )
     parser.add_argument(
+        "--function",
+        action="append",
+        default=[],
+        help="only in functions whose name ends so, such as Ages.wait, repeatable",
+    )
+    parser.add_argument(
         "--tests", nargs="+", default=list(TESTS), help="folders or files of tests to try them on"
     )
     parser.add_argument("--jobs", type=int, default=2, help="mutants tried at once (2)")
     parser.add_argument(
-        "--limit", type=float, default=60, help="processor seconds of tests per mutant (60)"
+        "--limit", type=float, default=30, help="processor seconds of tests per mutant (30)"
     )
     parser.add_argument(
         "--grace", type=int, default=15, help="processor seconds besides, for its imports (15)"

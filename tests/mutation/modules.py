@@ -12,6 +12,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         "src/headway/schedule/static/timing.py",
         "src/headway/schedule/static/insertion.py",
         "src/headway/schedule/static/ranks.py",
+        "src/headway/schedule/static/selection.py",
         "src/headway/schedule/static/from_plan.py",
         "src/headway/schedule/static/periodic.py",
     ),
@@ -50,6 +51,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "nodes": (
         "src/headway/engine/nodes/peers.py",
         "src/headway/engine/nodes/greeting.py",
+        "src/headway/engine/nodes/links.py",
         "src/headway/engine/nodes/wire_format.py",
     ),
     "readers": (
@@ -57,13 +59,18 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         "src/headway/files/graph_draft.py",
         "src/headway/sources/mdf_file.py",
     ),
-    "studies": (
-        "studies/src/headway_studies/rop_edf/*.py",
-        "studies/src/headway_studies/hvlb_cc/schedule_lengths.py",
-        "studies/src/headway_studies/s_edf/sedf_basic.py",
+    "expressions": (
+        "src/headway/expressions/typing_rules.py",
+        "src/headway/expressions/units.py",
+        "src/headway/expressions/check.py",
+        "src/headway/expressions/casts.py",
+        "src/headway/expressions/kernels.py",
+        "src/headway/expressions/aggregates.py",
+        "src/headway/expressions/emit.py",
     ),
 }
-"""Modules whose mistakes would be believed: orders, bounds, checks, readers, counts of studies."""
+"""Modules whose mistakes would be believed: orders, bounds, checks, answers, readers. The studies,
+the command line, pages, Spark and native code are not among them."""
 
 TESTS: tuple[str, ...] = (
     "tests/compiler",
@@ -72,12 +79,11 @@ TESTS: tuple[str, ...] = (
     "tests/files",
     "tests/sources",
     "tests/model",
-    "tests/studies",
-    "tests/front_door",
+    "tests/expressions",
 )
 """Where tests are looked for. Those that need Spark are left out, and so are those of native code,
-of pages and of the command line: a mistake of a module should be seen beside it, and these take
-long. ``--tests`` names others."""
+of pages, of studies and of the command line: a mistake of a module should be seen beside it, and
+these take long. ``--tests`` names others."""
 
 
 def modules(root: Path, subjects: tuple[str, ...] = ()) -> dict[str, str]:

@@ -34,7 +34,7 @@ OPTIONS = (
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 TIMES = 4
 """times the processor time that its tests took when watched, until a mutant has taken too long"""
-LONGEST_FILE = 240
+LONGEST_FILE = 90
 """seconds of processor time for all tests of one file; what takes longer is left out"""
 
 
