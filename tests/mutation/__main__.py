@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.mutation.collected import Collected
 from tests.mutation.forked import preload
 from tests.mutation.modules import SUBJECTS, TESTS, files_of_tests, modules
 from tests.mutation.mutants import Mutant, mutants_of
@@ -37,18 +38,27 @@ def main(arguments: Sequence[str]) -> int:
         copies = [copy_of(ROOT, Path(scratch).resolve() / f"copy{n}") for n in range(asked.jobs)]
         preload(copies[0])
         kept = KeptReach(ROOT / "build" / "mutation", ROOT)
-        watch(copies, files, kept, _say)
+        tried: list[Tried] = []
+
+        def work(session: Collected) -> None:
+            watch(session, copies, files, kept, _say)
+            if asked.watch_only:
+                return
+            reach = kept.read(files)
+            _say(f"{len(mutants)} mutants of {len(subjects)} modules, {len(reach.tests)} tests")
+            for one in try_all(session, copies, mutants, reach, asked.limit, asked.grace):
+                tried.append(one)
+                by = f" by {one.by}" if one.by else ""
+                _say(f"{len(tried)}/{len(mutants)} {one.mutant.name}: {one.verdict}{by}")
+                if asked.results is not None:
+                    asked.results.write_text(as_json(tried, subjects, asked.seed))
+
+        session = Collected(copies[0], work)
+        session.run(files, "not spark")
+        if session.failure is not None:
+            raise session.failure
         if asked.watch_only:
             return 0
-        reach = kept.read(files)
-        _say(f"{len(mutants)} mutants of {len(subjects)} modules, {len(reach.tests)} tests")
-        tried: list[Tried] = []
-        for one in try_all(copies, mutants, reach, asked.limit, asked.grace):
-            tried.append(one)
-            by = f" by {one.by}" if one.by else ""
-            _say(f"{len(tried)}/{len(mutants)} {one.mutant.name}: {one.verdict}{by}")
-            if asked.results is not None:
-                asked.results.write_text(as_json(tried, subjects, asked.seed))
         place = {mutant: number for number, mutant in enumerate(mutants)}
         tried.sort(key=lambda one: place[one.mutant])
     if asked.json:

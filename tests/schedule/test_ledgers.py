@@ -14,7 +14,7 @@ from headway.model.taskset import FULL
 from headway.schedule.online import EVERY, OVERLOAD_POLICIES
 from headway.schedule.online.cbs import LEAST, Servers
 from headway.schedule.online.er_edf import SharedByTuples, SharedCapacity
-from headway.schedule.online.policy import UnitFacts
+from headway.schedule.online.policy import KeyBase, KeyRule, UnitFacts
 from headway.schedule.online.rate_monotonic import PeriodOrder
 from headway.schedule.online.reservation import (
     UNLIMITED,
@@ -192,6 +192,16 @@ def test_a_soft_job_reserves_what_it_takes_until_its_deadline() -> None:
     assert books.soft_left == 600_000
 
 
+@pytest.mark.parametrize("books", [WholeJobs, Shares, WholeTuples, SharesOfTuples])
+def test_budgets_hold_whoever_is_present(books: type[WholeJobs] | type[Shares]) -> None:
+    """The peaks of all tasks count, not of those that have a job."""
+    made = books(TASKS)
+    assert made.overloaded
+    for task in (H, A, B, H):
+        made.on_complete(admitted(made, job(task, 1)), 2000)
+        assert made.overloaded
+
+
 def test_several_reservations_end_in_order() -> None:
     books = WholeJobs(TASKS)
     for window in (3000, 1000, 2000):
@@ -330,10 +340,36 @@ def test_which_books_a_policy_opens() -> None:
         found = opened(OVERLOAD_POLICIES[name](), TASKS)
         assert tuple(type(books) for books in found) == classes, name
         assert [books.overhead for books in found] == [3, 3], name
+        assert OVERLOAD_POLICIES[name]().open(TASKS).overhead == 0, name
+        assert OVERLOAD_POLICIES[name]().open_for_tuples(TASKS).overhead == 0, name
+        assert {one(TASKS).overhead for one in classes} == {0}, name
         early = name.endswith("-paper")
         assert OVERLOAD_POLICIES[name].in_engine is not early, name
         if isinstance(found[0], WholeJobs | Shares):
             assert found[0].overloaded is not early, name
+
+
+UNIT = UnitFacts(deadline=7, cost=1, period=20, rank=3, position=5, level=2, capacity=4.0)
+RULES = {
+    "s-edf": (KeyBase.TIMESTAMP, 7, 0),
+    "s-edf-primitive": (KeyBase.TIMESTAMP, 7, 0),
+    "fifo+": (KeyBase.ROOT, 0, 3),
+    "mc+": (KeyBase.ROOT, 3 << 40, 0),
+    "static": (KeyBase.ROOT, 0, 5),
+    "rate-monotonic": (KeyBase.CONSTANT, 20, 7 << 12 | 3),
+    "op-edf": (KeyBase.TIMESTAMP, 7, 0),
+    "cbs": (KeyBase.TIMESTAMP, 7, 0),
+}
+
+
+def test_keys_as_numbers() -> None:
+    for name, (base, add, second) in RULES.items():
+        rule = EVERY[name]().key_rule(UNIT)
+        assert rule is not None
+        assert (rule.base, rule.add, rule.second) == (base, add, second), name
+    assert KeyRule(KeyBase.ROOT).key(1, 9) == (9, 0)
+    assert KeyRule(KeyBase.TIMESTAMP, 5, 2).key(1, 9) == (6, 2)
+    assert KeyRule(KeyBase.CONSTANT, 5, 2).key(1, 9) == (5, 2)
 
 
 def test_a_period_is_needed_where_it_orders() -> None:
