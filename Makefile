@@ -77,6 +77,10 @@ demo: $(STAMP) ## compile the collision warning, drive through a city, and compa
 	@echo "  $(BIN)/headway run $(DEMO)/query.yaml --engine vehicle --clock wall --vehicle $(DEMO)/vehicle_modern.yaml \\"
 	@echo "      --input build/demo/drive/recordings/trial0000 --output build/demo/live --force"
 	@echo "  $(BIN)/headway watch build/demo/live"
+	@echo "Or a car of several nodes; kill one (pkill -9 -f node1.pyz) and see it go and come back:"
+	@echo "  $(BIN)/headway build $(DEMO)/query.yaml --vehicle $(DEMO)/vehicle_modern.yaml --out build/demo/car"
+	@echo "  $(BIN)/headway launch build/demo/car --input build/demo/drive/recordings/trial0000 --restart-after 5s"
+	@echo "  $(BIN)/headway watch build/demo/car-run"
 
 test: $(STAMP) ## run the whole test suite, in two processes; the Spark tests share one of them
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

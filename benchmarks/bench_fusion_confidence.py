@@ -1,4 +1,4 @@
-"""How often the truth is in the 95 % interval that fusion tells: the table in docs/fusion.md.
+"""How often the truth is in the 95 % interval that fusion tells (docs/measured-fusion.md).
 
 python benchmarks/bench_fusion_confidence.py
 """

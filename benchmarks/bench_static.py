@@ -1,8 +1,9 @@
 """Static scheduling: growth with the number of tasks, exact α against the grid, the optimum.
 
-    python benchmarks/bench_static.py [--tasks 50 100 200 500 1000] [--alpha 200] [--optimum 60]
+    python benchmarks/bench_static.py [--tasks 50 … 5000] [--limit 10] [--alpha 200] [--optimum 60]
 
-SAGA's HEFT as a yardstick of speed is in ``oracle_saga.py``.
+SAGA's HEFT as a yardstick of speed is in ``oracle_saga.py``; kinds of graphs beside it in
+``bench_workflows.py``.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from fractions import Fraction
-from time import perf_counter
+from time import monotonic, perf_counter
 
 import numpy as np
 
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork, Switch
 from headway.schedule.static import ALGORITHMS, ExactAlpha, FixedAlpha, GridAlpha, Instance
 from headway.schedule.static.optimal import Effort, Optimal
+from headway.schedule.static.portfolio import Best
 from headway_studies.beyond import exact_alpha, optimum_gap
 from headway_studies.hvlb_cc.random_graphs import Shape, figure_2, random_graph
 from headway_studies.hvlb_cc.schedule_trials import graph_of
@@ -53,10 +55,11 @@ def best_of(action: Callable[[], object], times: int) -> float:
     return min(found)
 
 
-def growth(sizes: list[int]) -> None:
-    print("one HVLB_CC pass with contention, 4 processors, up to 16 routes a pair; milliseconds")
-    times = f"{'prepare':>9} {'one pass':>9} {'heft':>9} {'exact α':>10}"
-    print(f"{'tasks':>6} {'edges':>6} {times} schedules")
+def growth(sizes: list[int], limit: float) -> None:
+    print("4 processors, 6 links, contention, up to 16 routes a pair; one pass is one of HVLB_CC's")
+    print(f"{'':13} milliseconds {'':26} seconds (*: ended at {limit:g})")
+    times = " ".join(f"{name:>9}" for name in ("prepare", "one pass", "heft", "cpop", "laxity"))
+    print(f"{'tasks':>6} {'edges':>6} {times} {'exact α':>9} {'best':>9}")
     network, algorithm = four_processors(), ALGORITHMS["hvlb-cc-c"]
     for tasks in sizes:
         random = np.random.default_rng(tasks)
@@ -64,14 +67,23 @@ def growth(sizes: list[int]) -> None:
         prepare = best_of(lambda: Instance(graph, network), 3)  # noqa: B023
         instance = Instance(graph, network)
         alpha = FixedAlpha(Fraction(1))
-        one = best_of(lambda: algorithm.run(instance, alpha), 5)  # noqa: B023
-        heft = best_of(lambda: ALGORITHMS["heft"].run(instance, alpha), 3)  # noqa: B023
-        start = perf_counter()
-        result = algorithm.run(instance, ExactAlpha())
-        exact = perf_counter() - start
-        times = "".join(f" {1000 * t:>9.2f}" for t in (prepare, one, heft))
-        times += f" {1000 * exact:>10.1f} {len(result.intervals):>9}"
-        print(f"{tasks:>6} {len(graph.edges):>6}{times}", flush=True)
+        found = [prepare, best_of(lambda: algorithm.run(instance, alpha), 3)]  # noqa: B023
+        found += [
+            best_of(lambda: ALGORITHMS[name].run(instance, alpha), 3)  # noqa: B023
+            for name in ("heft", "cpop", "laxity")
+        ]
+        cells = [f"{1000 * time:>9.1f}" for time in found]
+        for whole in (algorithm, None):
+            start, end = perf_counter(), monotonic() + limit
+
+            def going_on(end: float = end) -> bool:
+                return monotonic() < end
+
+            chosen = whole or Best(going_on)
+            result = chosen.run(instance, ExactAlpha(every=False, going_on=going_on))
+            sign = " " if result.complete else "*"
+            cells.append(f"{perf_counter() - start:>8.2f}{sign}")
+        print(f"{tasks:>6} {len(graph.edges):>6} {' '.join(cells)}", flush=True)
 
 
 def alpha(graphs: int) -> None:
@@ -109,12 +121,14 @@ def optimum(graphs: int, seconds: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, nargs="*", default=[50, 100, 200, 500, 1000])
+    sizes = [50, 100, 200, 500, 1000, 2000, 5000]
+    parser.add_argument("--tasks", type=int, nargs="*", default=sizes)
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds for a search over α")
     parser.add_argument("--alpha", type=int, default=200, help="graphs for exact α; 0: none")
     parser.add_argument("--optimum", type=int, default=60, help="graphs for the optimum; 0: none")
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit for each optimum")
     arguments = parser.parse_args()
-    growth(arguments.tasks)
+    growth(arguments.tasks, arguments.limit)
     if arguments.alpha:
         alpha(arguments.alpha)
     if arguments.optimum:

@@ -5,6 +5,7 @@ SAGA (anrg-saga) is kept out of Headway's environment; run this in one of its ow
     python3 -m venv build/saga-venv && build/saga-venv/bin/pip install anrg-saga
     build/saga-venv/bin/python benchmarks/oracle_saga.py            # the fixture
     build/saga-venv/bin/python benchmarks/oracle_saga.py --time     # how long 50 tasks on 4 take
+    build/saga-venv/bin/python benchmarks/oracle_saga.py --solve    # for bench_workflows.py
 
 No two rates are equal, and hardly ever two finish times: SAGA keeps its nodes in a set and breaks
 ties by its order. Its mean communication time counts every node with itself, at no time; Headway's
@@ -47,10 +48,12 @@ def instance(generator: random.Random, tasks: int, processors: int) -> dict[str,
     }
 
 
-def solve(case: dict[str, Any]) -> Any:
-    """SAGA's schedule of an instance."""
+def solve(case: dict[str, Any], algorithm: str = "heft") -> Any:
+    """SAGA's schedule of an instance, and how long it took."""
     from saga import Network, TaskGraph
-    from saga.schedulers.heft import HeftScheduler
+    from saga.schedulers import CpopScheduler, HeftScheduler
+
+    scheduler = {"heft": HeftScheduler, "cpop": CpopScheduler}[algorithm]()
 
     network = Network.create(
         nodes=[(f"p{number}", rate) for number, rate in enumerate(case["rates"])],
@@ -61,7 +64,7 @@ def solve(case: dict[str, Any]) -> Any:
         dependencies=[(f"t{one}", f"t{other}", size) for one, other, size in case["edges"]],
     )
     start = perf_counter()
-    found = HeftScheduler().schedule(network, graph)
+    found = scheduler.schedule(network, graph)
     return found, perf_counter() - start
 
 
@@ -69,6 +72,13 @@ def main() -> None:
     if "--time" in sys.argv:
         times = [solve(instance(random.Random(seed), 50, 4))[1] for seed in range(20)]
         print(f"HEFT of 50 tasks on 4 processors: least {min(times) * 1e3:.2f} ms")
+        return
+    if "--solve" in sys.argv:
+        answers = []
+        for case in json.load(sys.stdin):
+            pairs = {f"saga-{name}": solve(case, name) for name in ("heft", "cpop")}
+            answers.append({name: [one.makespan, time] for name, (one, time) in pairs.items()})
+        json.dump(answers, sys.stdout)
         return
     generator = random.Random(2017)
     cases = []

@@ -25,12 +25,22 @@ MOST_BYTES = 8_000_000
 """A query of 10,000 operators takes about one megabyte."""
 
 
+EXAMPLES = "examples"
+"""where the help of the commands looks for the examples that come along"""
+
+
+def _where_else(path: Path) -> str:
+    if path.parts[:1] == (EXAMPLES,) and not Path(EXAMPLES).exists():
+        return f"`headway examples {EXAMPLES}` copies the examples to there"
+    return "check its path"
+
+
 def read_text(path: Path) -> str:
     """The text of a file, without a byte order mark."""
     place = Place(str(path), 1, 1)
     try:
         if not path.exists():
-            raise FileError("there is no such file", place=place, want="check its path")
+            raise FileError("there is no such file", place=place, want=_where_else(path))
         if not path.is_file():
             got = "a directory" if path.is_dir() else "something that is no regular file"
             raise FileError("cannot be read", place=place, got=got, want="name a YAML file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -209,6 +210,20 @@ def test_a_missing_file() -> None:
     assert outcome.err == "no/such.yaml:1:1: there is no such file; check its path\n"
 
 
+def test_examples_of_the_help_that_were_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    query = Path("examples", "hello", "query.yaml")
+    missing = headway("check", query)
+    assert missing.err == (
+        "examples/hello/query.yaml:1:1: there is no such file; "
+        "`headway examples examples` copies the examples to there\n"
+    )
+    assert headway("examples", "examples", "hello").code == 0
+    assert headway("check", query).code == 0
+
+
 def test_a_missing_vehicle() -> None:
     outcome = headway("compile", EXAMPLES / "hello/query.yaml", "--vehicle", "no/such.yaml")
     assert (outcome.code, outcome.err) == (
@@ -258,3 +273,22 @@ def test_a_query_with_more_ways_than_numbers_count(tmp_path: Path, selectivity: 
     outcome = headway("compile", query, "--vehicle", EXAMPLES / "hello" / "vehicle.yaml")
     assert outcome.code == (1 if selectivity == 0.5 else 2)
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--nope"], "No such option: --nope"),
+        ([], "Missing option '--input'"),
+        (["--input", "x", "--output", "y", "--most-waiting", "0"], "Invalid value"),
+    ],
+)
+def test_a_wrong_command_line_is_json_where_that_is_asked_for(
+    options: list[str], what: str
+) -> None:
+    told = headway("run", "query.yaml", *options, "--json")
+    assert told.code == 2
+    (problem,) = json.loads(told.out)["problems"]
+    assert what in problem["what"]
+    assert what in told.err
+    assert headway("run", "query.yaml", *options).out == ""

@@ -70,7 +70,9 @@ outputs: {o: {from: a, deadline: 25 ms}}
 
 @pytest.fixture
 def burst(tmp_path: Path) -> tuple[Path, Path]:
-    query, vehicle = tmp_path / "query.yaml", tmp_path / "vehicle.yaml"
+    folder = tmp_path / ("a_long_way_down_" * 10)  # commands to copy are not folded
+    folder.mkdir()
+    query, vehicle = folder / "query.yaml", folder / "vehicle.yaml"
     query.write_text(BURST)
     vehicle.write_text("vehicle: v\nnodes: {ecu: {}}\n")
     return query, vehicle

@@ -88,6 +88,12 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert everything(tmp_path) == {"file": b""}
 
 
+def test_what_was_written_is_told_as_json(tmp_path: Path) -> None:
+    told = json.loads(headway("new", "first", "--into", str(tmp_path), "--json").out)
+    assert told["folder"] == str(tmp_path / "first")
+    assert set(told["files"]) == everything(tmp_path / "first").keys()
+
+
 def test_every_example_is_listed_and_copied_whole(tmp_path: Path) -> None:
     names = {folder.name for folder in examples_folder().iterdir() if folder.is_dir()}
     listed = headway("examples", "--json")

@@ -28,7 +28,9 @@ def test_algorithms_are_compared() -> None:
 
 
 def test_json_holds_intervals_and_schedules() -> None:
-    outcome = headway("schedule", GRAPH, *ON, "--json", "--algorithm", "hvlb-cc-b,cpop")
+    outcome = headway(
+        "schedule", GRAPH, *ON, "--json", "--algorithm", "hvlb-cc-b,cpop", "--alpha", "every"
+    )
     first, second = json.loads(outcome.out)["algorithms"]
     assert first["intervals"][0]["low"] == 0
     assert first["intervals"][-1]["high"] is None
@@ -37,13 +39,45 @@ def test_json_holds_intervals_and_schedules() -> None:
     assert len(second["schedule"]["tasks"]) == 10
 
 
-def test_the_grid_is_a_choice() -> None:
-    exact, grid = (
-        json.loads(headway("schedule", GRAPH, *ON, "--json", "--alpha", way).out)["algorithms"][0]
-        for way in ("exact", "grid")
+def test_alpha_is_a_choice() -> None:
+    given = ("schedule", GRAPH, *ON, "--json", "--algorithm", "hvlb-cc-c")
+    exact, every, grid, one = (
+        json.loads(headway(*given, "--alpha", way).out)["algorithms"][0]
+        for way in ("exact", "every", "grid", "3/2")
     )
-    assert exact["makespan"] <= grid["makespan"]
+    assert exact["makespan"] == every["makespan"] <= grid["makespan"]
+    assert len(exact["intervals"]) < len(every["intervals"])
     assert grid["intervals"][-1]["high"] == 20
+    assert one["makespan"] >= exact["makespan"]
+    assert [found["low_exact"] for found in one["intervals"]] == ["3/2"]
+    outcome = headway(*given, "--alpha", "some")
+    assert outcome.code == 2
+    assert "--alpha: no choice of α; got 'some'; say exact, every, grid" in outcome.err
+
+
+def test_the_default_is_the_best_of_several() -> None:
+    found = json.loads(headway("schedule", GRAPH, *ON, "--json").out)["algorithms"]
+    assert [(one["algorithm"], one["member"], one["makespan"]) for one in found] == [
+        ("best", "hvlb-cc-c", 64.0)
+    ]
+
+
+def test_holes_and_precision_are_shown(tmp_path: Path) -> None:
+    given = ("schedule", GRAPH, *ON, "--algorithm", "hvlb-cc-ic", "--arrival-rate", "1.25")
+    outcome = headway(*given, "--out", tmp_path)
+    assert "Schedule holes under hvlb-cc-ic" in outcome.out
+    assert "Precision at λ 1.25" in outcome.out
+    (found,) = json.loads((tmp_path / "schedule.json").read_text())["algorithms"]
+    holes = {one["task"]: one for one in found["holes"]}
+    slots = {one["task"]: one for one in found["schedule"]["tasks"]}
+    for task, one in holes.items():
+        took = slots[task]["finish"] - slots[task]["start"]
+        assert one["full_precision_to"] == pytest.approx((took + one["hole"]) / took)
+        assert one["precision"] == pytest.approx(min(1, (took + one["hole"]) / (1.25 * took)))
+    with_room = [task for task, one in holes.items() if one["hole"] > 0]
+    assert with_room
+    chart = (tmp_path / "gantt-hvlb-cc-ic.svg").read_text()
+    assert chart.count('class="hole') == len(with_room)
 
 
 def test_charts_are_written(tmp_path: Path) -> None:
@@ -60,7 +94,7 @@ def test_charts_are_written(tmp_path: Path) -> None:
 def test_several_periods_and_deadlines() -> None:
     outcome = headway("schedule", FOLDER / "periods.yaml", *ON)
     assert (outcome.code, outcome.err) == (0, "")
-    assert "Deadlines under hvlb-cc-c" in outcome.out
+    assert "Deadlines under best" in outcome.out
 
 
 def test_a_missed_deadline_is_1(tmp_path: Path) -> None:
@@ -68,7 +102,7 @@ def test_a_missed_deadline_is_1(tmp_path: Path) -> None:
     graph.write_text("graph: g\ntasks:\n  a: {work: 9, deadline: 3}\n")
     outcome = headway("schedule", graph, *ON)
     assert outcome.code == 1
-    assert "✗ hvlb-cc-c: makespan 9, but deadline missed: a" in outcome.out
+    assert "✗ best: makespan 9, but deadline missed: a" in outcome.out
 
 
 @pytest.mark.parametrize(

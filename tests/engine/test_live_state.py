@@ -27,10 +27,13 @@ from headway.engine.live_state import (
     read_live,
     write_live,
 )
+from headway.engine.nodes.executables import build_executables, write_build
+from headway.engine.nodes.launcher import LAUNCH_LOG
+from headway.engine.nodes.live_counts import live_file
 from headway.engine.nodes.watched_car import WatchedCar
 from headway.engine.wall_engine import WallEngine
 from headway.errors import FileError
-from headway.model.quantities import MILLISECOND
+from headway.model.quantities import MILLISECOND, SECOND
 
 STATE = LiveState(
     query="q", vehicle="v", engine="wall clock", running=True, passed=5,
@@ -116,7 +119,7 @@ def write_lines(path: Path, *lines: object) -> None:
 def test_a_launched_car_is_known_by_its_files(tmp_path: Path) -> None:
     nodes = {"front": {"outputs": ["alarm"]}, "rear": {"outputs": []}}
     (tmp_path / "deployment.json").write_text(json.dumps({"query": "q", "nodes": nodes}))
-    car = WatchedCar(tmp_path)
+    car = WatchedCar(tmp_path, clock=lambda: 1000)
     assert [node.state for node in car.look().nodes] == ["starting", "starting"]
     sensed = 1_000_000
     given = {"row": {"timestamp": sensed}, "completed": sensed * 1000 + 5, "missed": True}
@@ -130,9 +133,13 @@ def test_a_launched_car_is_known_by_its_files(tmp_path: Path) -> None:
     assert [(one.at, one.where, one.what) for one in state.events] == [
         (0, "rear", "running"),
         (10, "front", "running"),
-        (110, "front", "peer lost (peer: rear)"),
+        (110, "front", "peer lost: rear"),
     ]
-    assert state.nodes[0].peers == (("rear", "lost"),)
+    assert state.passed == 910
+    assert [(node.state, node.peers) for node in state.nodes] == [
+        ("running", (("rear", "lost"),)),
+        ("lost", ()),
+    ], "who is not heard of is lost"
     (alarm,) = state.outputs
     assert (alarm.tuples, alarm.missed, alarm.latency_max, alarm.deadline) == (1, 1, 5, 3)
     with front.open("a", encoding="utf-8") as file:
@@ -142,6 +149,45 @@ def test_a_launched_car_is_known_by_its_files(tmp_path: Path) -> None:
         file.write('nt": "finished"}\n')
     write_lines(rear, {"at": 300, "node": "rear", "event": "finished"})
     assert not car.look().running
+    assert car.look().passed == 210
+
+
+def test_a_car_is_watched_with_its_plan_its_operators_and_its_launch(tmp_path: Path) -> None:
+    plan = hw.compile(EXAMPLES / "starter" / "query.yaml", EXAMPLES / "starter" / "vehicle.yaml")
+    write_build(plan.plan, build_executables(plan.plan), tmp_path)
+    car = WatchedCar(tmp_path, clock=lambda: 5 * SECOND)
+    assert car.plan == plan.plan
+    assert {one.output: (one.hard, one.bound) for one in car.look().outputs} == {
+        promise.output: (promise.hard, promise.bound) for promise in plan.promises
+    }
+    (crossing,) = plan.plan.crossings
+    (hop,) = crossing.hops
+    sender = dict(plan.plan.placement)[crossing.stream]
+
+    def tells(at: int, given: int) -> None:
+        one = {"operator": crossing.stream, "taken": given, "given": given, "late": 2}
+        stands = {"at": at, "load": 0.25, "waiting": 3, "operators": [one]}
+        live_file(tmp_path, sender).write_text(json.dumps(stands))
+
+    tells(SECOND, 40)
+    assert car.look().media == (), "once told is no rate yet"
+    tells(2 * SECOND, 140)
+    write_lines(tmp_path / f"{sender}.events.jsonl", {"at": 1, "node": sender, "event": "running"})
+    state = car.look()
+    assert (state.operators[0].operator, state.operators[0].late) == (crossing.stream, 2)
+    assert state.media == (LiveMedium(medium=hop.name, load=100 * hop.delay / SECOND),)
+    (node,) = [node for node in state.nodes if node.node == sender]
+    assert (node.state, node.load, node.waiting) == ("running", 0.25, 3)
+    log = tmp_path / LAUNCH_LOG
+    write_lines(log, {"at": 9, "node": "launch", "event": "broke", "of": sender, "what": "killed"})
+    state = car.look()
+    assert (state.events[-1].where, state.events[-1].what) == (sender, "broke: killed")
+    assert "failed" in [node.state for node in state.nodes if node.load is None]
+    write_lines(log, {"at": 10, "node": "launch", "event": "started again", "of": sender})
+    write_lines(tmp_path / f"{sender}.events.jsonl", {"at": 11, "node": sender, "event": "running"})
+    assert [node.state for node in car.look().nodes if node.node == sender] == ["running"]
+    write_lines(log, {"at": 12, "node": "launch", "event": "ended"})
+    assert not car.look().running, "one that was killed says nothing of its end"
 
 
 def test_a_folder_without_a_car_is_refused(tmp_path: Path) -> None:

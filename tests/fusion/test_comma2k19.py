@@ -1,4 +1,4 @@
-"""Type 1 fusion on a real drive: what is asserted of the table in docs/fusion.md."""
+"""Type 1 fusion on a real drive: what is asserted of the table in docs/measured-fusion.md."""
 
 from __future__ import annotations
 

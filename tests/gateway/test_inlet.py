@@ -96,3 +96,18 @@ def test_an_event_is_told_once_however_often_it_happens(tmp_path: Path) -> None:
     for what in ("lost", "lost", "there", "lost"):
         fed.inlet.event(what)
     assert fed.events == [("speed", "lost"), ("speed", "there"), ("speed", "lost")]
+
+
+def test_a_quarantine_that_cannot_be_written_stops_neither_counts_nor_tuples(
+    tmp_path: Path,
+) -> None:
+    in_the_way = tmp_path / "a file"
+    in_the_way.write_text("where the folder is to be", encoding="utf-8")
+    fed = Fed(in_the_way)
+    good = f'{{"timestamp": {NOW // 1000}, "Vehicle.Speed": 2.5, "n": 1}}'
+    fed.take("no tuple", "no tuple", good)
+    assert sum(fed.inlet.counts().refused.values()) == 2
+    assert len(fed.rows) == 1
+    ((where, what),) = fed.events
+    assert where == "speed"
+    assert what.startswith(f"refused messages cannot be kept in {in_the_way}/speed.jsonl: ")

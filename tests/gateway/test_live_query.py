@@ -146,6 +146,17 @@ def test_can(tmp_path: Path) -> None:
     assert values == [number / 8 for number in range(MESSAGES)]
 
 
+def test_a_value_that_no_signal_holds_is_refused_and_why(tmp_path: Path) -> None:
+    (tmp_path / "car.dbc").write_text(DBC)
+    (tmp_path / "speed.can").write_text(CAN_FILE)
+    spoken = sender(f"can://virtual/far?file={tmp_path}/speed.can")
+    spoken.say(tuple_of(1))
+    spoken.say(tuple_of(1) | {"v": 1e9})
+    spoken.close(0)
+    assert (spoken.spoken.given, spoken.spoken.refused) == (1, 1)
+    assert "1000000000" in spoken.spoken.why
+
+
 def test_a_can_output_says_what_does_not_go_together(tmp_path: Path) -> None:
     (tmp_path / "car.dbc").write_text(DBC)
     (tmp_path / "speed.can").write_text("dbc: car.dbc\nmessages: [Speed]\ncolumns: {v: Velocity}\n")

@@ -78,6 +78,7 @@ def test_every_node_has_a_folder_with_its_source_and_its_program(
         "nodes.key",
         "rear",
         "summary.json",
+        "whole_plan.json",
     ]
     assert {
         "CMakeLists.txt",
@@ -356,10 +357,6 @@ def test_what_headway_did_not_write_is_never_replaced(plan: Path, tmp_path: Path
         (
             ["--tcp"],
             "--tcp: --tcp is for native nodes; add --target native, or leave it out",
-        ),
-        (
-            ["--force"],
-            "--force: --force is for native nodes; add --target native, or leave it out",
         ),
     ],
 )

@@ -11,7 +11,7 @@ from tests.report.study import collision_warning
 from headway.model.plan import Asked, ChangedLine, FixedBound, LatencyStep, PlanFix
 from headway.model.quantities import SECOND
 from headway.report.plan import plan_tables
-from headway.report.plan.plan_page import longest_bar, plan_html, time_bar
+from headway.report.plan.plan_page import enlarged, longest_bar, plan_html, time_bar
 
 VOID = {"meta"}
 
@@ -130,8 +130,29 @@ def test_the_bars_show_each_step_in_proportion_and_have_one_scale() -> None:
         widths = [float(width) for width in re.findall(r'<rect[^>]* width="([\d.]+)%"', bar)]
         assert len(widths) == len(promise.steps)
         for width, step in zip(widths, promise.steps, strict=True):
-            assert abs(width - 100 * step.time / (1.01 * whole)) < 0.01
+            share = step.time * enlarged(promise, plan) / (1.01 * whole)
+            assert abs(width - 100 * share) < 0.01
     assert "deadline 30 ms" in time_bar(plan.verdict.promises[0], plan)
+
+
+def test_a_bar_too_short_to_be_seen_is_drawn_larger_and_says_so() -> None:
+    plan = collision_warning()
+    assert plan.verdict is not None
+    first, *others = plan.verdict.promises
+    short = replace(
+        first,
+        bound=23_000,
+        deadline=90_000,
+        steps=(LatencyStep(place="gps", what="", time=23_000),),
+    )
+    plan = replace(plan, verdict=replace(plan.verdict, promises=(short, *others)))
+    times = enlarged(short, plan)
+    assert times in {100, 1000, 10_000}
+    assert 0.1 < times * 23_000 / longest_bar(plan) <= 1
+    (width,) = re.findall(r'<rect[^>]* width="([\d.]+)%"', time_bar(short, plan))
+    assert abs(float(width) - 100 * times * 23_000 / (1.01 * longest_bar(plan))) < 0.01
+    assert f"Drawn {times:,} times larger." in Reader(plan_html(plan)).text
+    assert [enlarged(promise, plan) for promise in others] == [1, 1]
 
 
 def test_the_page_says_which_ecu_is_on_which_bus() -> None:

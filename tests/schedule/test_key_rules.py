@@ -19,13 +19,15 @@ UNITS = [
         position=5 - rank,
         level=rank,
         capacity=1e9 / cost,
+        chain=rank % 3,
+        query_deadline=3 * MILLISECOND,
     )
     for rank, (deadline, cost, period) in enumerate(product((3, 8), (1_000, 2_000), (10, 20)))
 ]
 JOBS = [(time * MILLISECOND, root) for time in (-7, 0, 5, 1_700_000_000_000) for root in (0, 1, 9)]
 WITH_A_RULE = {
     "s-edf", "s-edf-primitive", "fifo+", "mc+", "static", "op-edf", "er-edf", "rop-edf-1",
-    "rop-edf-2", "cbs", "rate-monotonic", "rop-edf-1-paper", "rop-edf-2-paper",
+    "rop-edf-2", "cbs", "rate-monotonic", "rop-edf-1-paper", "rop-edf-2-paper", "chain", "rtstream",
 }  # fmt: skip
 
 

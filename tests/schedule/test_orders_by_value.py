@@ -27,6 +27,8 @@ def unit(
     position: int = 0,
     level: int = 0,
     capacity: float = 1.0,
+    chain: int = 0,
+    query_deadline: int = 10,
 ) -> UnitFacts:
     return UnitFacts(
         deadline=deadline,
@@ -36,6 +38,8 @@ def unit(
         position=position,
         level=level,
         capacity=capacity,
+        chain=chain,
+        query_deadline=query_deadline,
     )
 
 
@@ -47,6 +51,17 @@ BEFORE: dict[str, list[tuple[tuple[UnitFacts, int, int], tuple[UnitFacts, int, i
         ((unit(level=9, rank=9), 99, 1), (unit(), 0, 2)),
         ((unit(level=1, rank=9), 99, 1), (unit(level=2), 0, 1)),
         ((unit(rank=1), 99, 1), (unit(rank=2), 0, 1)),
+    ],
+    # the steeper chain, whatever the deadline; then the earlier tuple; then the static order
+    "chain": [
+        ((unit(chain=1, deadline=99, rank=9), 99, 9), (unit(chain=2, deadline=1), 0, 0)),
+        ((unit(chain=1, rank=9), 99, 1), (unit(chain=1), 0, 2)),
+        ((unit(chain=1, rank=1), 99, 1), (unit(chain=1, rank=2), 0, 1)),
+    ],
+    # the earlier deadline of the whole query, not that of the unit; then the static order
+    "rtstream": [
+        ((unit(query_deadline=5, deadline=99), 10, 9), (unit(query_deadline=10, deadline=1), 6, 1)),
+        ((unit(rank=1, deadline=99), 10, 9), (unit(rank=2, deadline=1), 10, 1)),
     ],
     # the earlier tuple; then the place in the schedule, whatever the topological order
     "static": [
@@ -106,6 +121,7 @@ FLAGS = {
     "pcs": (False, False),
     "static": (False, False),
     "least-laxity": (True, True),
+    "chain": (False, False),
 }
 """(trains, preempts between operators): S-EDF, sections 5.3, 5.4 and 6.1.2"""
 TABLE_6 = {
@@ -113,11 +129,12 @@ TABLE_6 = {
     "cbs": (True, True, False, True),
     "er-edf": (True, True, True, False),
     "rate-monotonic": (False, False, False, False),
+    "rtstream": (True, False, False, False),
     "rop-edf-1": (True, True, True, True),
     "rop-edf-2": (True, True, True, True),
 }
 """ROP-EDF, table 6: a hard guarantee below overload, in overload, several deadlines, over 100 %"""
-UNGUARDED = {"op-edf", "rate-monotonic"}
+UNGUARDED = {"op-edf", "rate-monotonic", "rtstream"}
 
 
 def test_flags() -> None:
@@ -177,6 +194,8 @@ def order_under(policy: str) -> str:
         ("static", "a1 a2 b1 b2 a1 a2"),
         ("mc+", "a1 b1 b2 a1 a2 a2"),  # the quicker branch stands in front
         ("pcs", "a1 b1 b2 a2 a1 a2"),  # the faster path, without preemption
+        ("chain", "a1 b1 b2 a2 a1 a2"),  # all shrink at the end: the shorter path is the steeper
+        ("rtstream", "a1 b1 b2 a2 a1 a2"),  # two queries, each with its own deadline
     ],
 )
 def test_a_run_in_order(policy: str, order: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -16,6 +17,8 @@ from headway_studies.aedsms.calibration import (
     CITY,
     ERROR_TARGETS,
     NEAR,
+    NEAR_ITEMS,
+    NEAR_OBJECTS,
     RATE_TARGETS,
     STUDY,
     TARGETS,
@@ -25,19 +28,26 @@ from headway_studies.aedsms.calibration import (
     error_drawn,
     fits,
     misfit,
+    near_setting,
 )
 from headway_studies.aedsms.collision_drives import ONE_NODE, THREE_NODES
 from headway_studies.provenance import Origin
 from headway_studies.row_reading import number, where
 from headway_studies.study import Row, Verdict
 
-FITTING = {**TARGETS, "s_edf_crashes": 0.0, "fifo_crashes": 0.0, "silent_crashes": 1.0}
+FITTING = {
+    **TARGETS,
+    "sent": 1500.0,
+    "s_edf_crashes": 0.0,
+    "fifo_crashes": 0.0,
+    "silent_crashes": 1.0,
+}
 
 
-def rates_row(draw: int, *, city: int = CITY, **found: float) -> Row:
-    inputs = drawn(draw)
+def rates_row(draw: int, *, part: str = "rates", city: int = CITY, **found: float) -> Row:
+    inputs = drawn(draw) if part == "rates" else near_setting(draw)
     return {
-        "part": "rates", "draw": draw, "city": city, "vehicle": inputs.vehicle,
+        "part": part, "draw": draw, "city": city, "vehicle": inputs.vehicle,
         "item_us": inputs.item_us, "radar_objects": inputs.radar_objects,
         "decision_us": inputs.decision_us, "bus": inputs.bus, "cars": inputs.cars,
         **FITTING, **found,
@@ -80,8 +90,24 @@ def test_misfit_is_that_of_the_worst_target() -> None:
 
 def test_near_is_a_factor_both_ways() -> None:
     for value, near in ((80.0, True), (79.0, False), (125.0, True), (126.0, False)):
-        assert fits({"fifo_rate": value}, "fifo_rate", 100.0) == near
+        assert fits({"fifo_rate": value, "sent": 1000.0}, "fifo_rate", 100.0) == near
     assert NEAR == 1.25
+
+
+def test_a_rate_of_all_that_was_sent_fits_nothing() -> None:
+    for sent, rate, near in ((1500.0, 900.0, True), (900.0, 900.0, False), (1500.0, 1000.0, False)):
+        row: Row = {"s_edf_rate": rate, "fifo_rate": 100.0, "sent": sent}
+        assert fits(row, "s_edf_rate", 800.0) == near
+        assert misfit(row, RATE_TARGETS) == pytest.approx(0.1699 if near else 1.0, abs=1e-3)
+
+
+def test_the_grid_has_every_pair_once() -> None:
+    drawn_points = [cell for cell in STUDY.cells(False) if cell["part"] == "near"]
+    settings = {near_setting(number) for number in range(len(drawn_points))}
+    assert len(settings) == len(drawn_points) == len(NEAR_ITEMS) * len(NEAR_OBJECTS)
+    assert {(one.item_us, one.radar_objects) for one in settings} == set(
+        product(NEAR_ITEMS, NEAR_OBJECTS)
+    )
 
 
 def test_the_best_is_by_the_city_that_chooses_and_the_first_of_equals() -> None:
@@ -96,11 +122,21 @@ def test_the_best_is_by_the_city_that_chooses_and_the_first_of_equals() -> None:
 def test_what_fits_and_what_does_not_is_told() -> None:
     rows = [
         rates_row(0), rates_row(0, city=2, fifo_rate=150.0), rates_row(1, fifo_rate=400.0),
+        rates_row(0, part="near"), rates_row(1, part="near", s_edf_rate=900.0, sent=900.0),
         errors_row(0), errors_row(0, city=2, fused=3.0), errors_row(1, raw=3.0),
     ]  # fmt: skip
     found = told(rows)
-    (both,) = (ours for asked, ours in found.items() if asked.startswith("can both rates"))
-    assert both.startswith("1 of 2 settings give both; S-EDF takes 2.0 to 8.0 times FIFO+'s")
+    both = {
+        asked.split("? ")[1]: ours for asked, ours in found.items() if asked.startswith("can both")
+    }
+    assert both["2 settings"].startswith(
+        "1 of 2 give both, 0 take all that is sent under S-EDF; S-EDF takes 2.0 to 8.0 times "
+        "FIFO+'s; those have"
+    )
+    assert both["2 settings near one"] == (
+        "1 of 2 give both, 1 take all that is sent under S-EDF; S-EDF takes 8.0 to 8.0 times "
+        "FIFO+'s; those have one node, 140 to 140 µs an item, 8 to 8 radar objects"
+    )
     (chosen,) = (ours for asked, ours in found.items() if "nearest to both rates" in asked)
     assert "city 1: S-EDF 800/s, FIFO+ 100/s" in chosen
     assert "city 2: S-EDF 800/s, FIFO+ 150/s" in chosen

@@ -142,6 +142,33 @@ def test_far_beyond_its_means_s_edf_loses_to_fifo_without_batches() -> None:
     assert s_edf > fifo > 0.4
 
 
+def test_chain_is_fifo_where_nothing_shrinks() -> None:
+    """All chains of the query free a tuple in 300 µs; so the oldest goes first, as under FIFO+."""
+    for given in TUPLES:
+        for tuples in (4, 12):
+            for batches in (False, True):
+                chain, fifo = (
+                    run_trial(
+                        BasicTrial(policy=policy, input=given, tuples=tuples, batches=batches)
+                    )
+                    for policy in ("chain", "fifo+")
+                )
+                assert {**chain, "policy": ""} == {**fifo, "policy": ""}
+
+
+def test_one_deadline_for_both_outputs_costs_what_the_shorter_one_needs() -> None:
+    """RTSTREAM runs trains, so it decides less often than FIFO+; but output2 goes by the deadline
+    of output1, and S-EDF, which knows better, misses less."""
+    mean = {
+        policy: fmean(
+            number(run_trial(BasicTrial(policy=policy, input="input2", tuples=n)), "miss_ratio")
+            for n in TUPLES["input2"]
+        )
+        for policy in ("s-edf", "rtstream", "fifo+")
+    }
+    assert mean["s-edf"] < mean["rtstream"] < mean["fifo+"]
+
+
 def test_without_scheduling_costs_trains_gain_nothing() -> None:
     """The difference of figures 9 and 10 is scheduling cost and nothing else."""
     plan = prepare(decision_cost=0, preemption_cost=0)

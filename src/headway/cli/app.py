@@ -12,7 +12,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from headway.cli.registry import COMMANDS, FUNCTIONS, Command, plugin_commands
-from headway.cli.terminal import ExitCode, guard, guarded, write
+from headway.cli.terminal import ExitCode, guard, guarded, problem_data, write, write_json
+from headway.errors import Problem
 
 # Plain help and errors: one line a problem, and the same in a terminal and in a log.
 PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
@@ -35,7 +36,8 @@ class UnloadedCommand(TyperCommand):
         alone = typer.Typer(add_completion=False, **PLAIN)
         alone.command(name=self.described.name)(guarded(function))
         loaded: Any = typer.main.get_command(alone)
-        return loaded.make_context(info_name, args, parent=parent, **extra)
+        with _usage_as_json(wanted="--json" in args):
+            return loaded.make_context(info_name, args, parent=parent, **extra)
 
 
 class CommandGroup(TyperGroup):
@@ -62,6 +64,19 @@ class CommandGroup(TyperGroup):
             self._complete = True
             for described in plugin_commands():
                 self.add_command(UnloadedCommand(described))
+
+
+@contextmanager
+def _usage_as_json(*, wanted: bool) -> Iterator[None]:
+    """What is wrong with the command line itself, for programs, too; its text goes where it goes
+    for people."""
+    try:
+        yield
+    except Exception as error:
+        message = getattr(error, "format_message", None)  # of the click that typer goes with
+        if wanted and message is not None:
+            write_json({"ok": False, "problems": [problem_data(Problem(message()))]})
+        raise
 
 
 @contextmanager
@@ -107,6 +122,11 @@ def _headway(
       headway check query.yaml
       headway compile query.yaml --vehicle vehicle.yaml --out build
       headway run query.yaml --engine vehicle --vehicle vehicle.yaml --input recording --output out
+
+    The help of each command has an example; their files come with
+
+    \b
+      headway examples examples
 
     Exit codes: 0 fine, 1 a deadline cannot be promised or was missed, 2 bad input.
     """

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -71,7 +72,8 @@ def write_problem(text: str) -> None:
 
 
 def show(parts: Iterable[RenderableType]) -> None:
-    """Tables and lines for people."""
+    """Tables and lines for people. A line that is a plain string (a path, a command, a piece of a
+    file) can be copied: it is never folded."""
     from rich.console import Console
 
     folded = sys.stdout.isatty() or "COLUMNS" in os.environ
@@ -80,7 +82,10 @@ def show(parts: Iterable[RenderableType]) -> None:
     )
     with console.capture() as captured:
         for part in parts:
-            console.print(part)
+            if isinstance(part, str):
+                console.print(plain(part), soft_wrap=True)
+            else:
+                console.print(part)
     write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
@@ -261,6 +266,14 @@ def working(*, shown: bool) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("") as status:
         yield lambda text: status.update(Text(plain(text)))
+
+
+def until(seconds: float | None) -> Callable[[], bool]:
+    """Whether so long has not passed yet since now; without a limit always."""
+    if seconds is None:
+        return lambda: True
+    end = monotonic() + seconds
+    return lambda: monotonic() < end
 
 
 # ---------------------------------------------------------------- files that a command writes

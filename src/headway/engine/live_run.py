@@ -10,11 +10,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
 from headway.engine.clock import Behind
+from headway.engine.declared_loads import DeclaredLoads
 from headway.engine.live_state import (
     EVERY_S,
     LIVE,
@@ -29,13 +30,12 @@ from headway.engine.live_state import (
     waiting_by_operator,
     write_live,
 )
-from headway.engine.operator_counts import OperatorCount, counts_of_kernel
+from headway.engine.operator_counts import counts_of_kernel
 from headway.engine.operators.operator_base import Dropped
-from headway.engine.program import RunProgram, Unit
 from headway.engine.wall_time import WallTime
 from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
-from headway.model.quantities import MICROSECOND, SECOND
+from headway.model.quantities import MICROSECOND
 
 
 class LiveRun:
@@ -159,44 +159,3 @@ class LiveRun:
         self._thread.join()
         for name in (LIVE, PLAN):
             (self.folder / name).unlink(missing_ok=True)
-
-
-class DeclaredLoads:
-    """How much of each node, bus and link the tuples since the last look need, at the costs and
-    sizes that are declared."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._crossings = plan.crossings
-        self._nodes = tuple(node.name for node in plan.vehicle.nodes)
-        self._before: dict[str, int] = {}
-        self._sent: dict[str, int] = {}
-        self._at = 0
-
-    def look(
-        self, program: RunProgram, counts: list[OperatorCount], passed: int
-    ) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """Of the nodes, and of what lies between them, by name."""
-        taken = {one.operator: one.consumed for one in counts}
-        given = {one.operator: one.produced for one in counts}
-        span = max(passed - self._at, SECOND // 1000)
-        nodes = dict.fromkeys(self._nodes, 0.0)
-        seen: set[str] = set()
-        for unit in program.units:
-            for name, cost in zip(unit.operators, _costs(unit), strict=True):
-                if name not in seen:
-                    seen.add(name)
-                    new = max(0, taken[name] - self._before.get(name, 0))
-                    nodes[unit.node] += new * cost / span
-        media: dict[str, float] = {}
-        for crossing in self._crossings:
-            new = max(0, given[crossing.stream] - self._sent.get(crossing.stream, 0))
-            for hop in crossing.hops:
-                media[hop.name] = media.get(hop.name, 0.0) + new * hop.delay / span
-        self._before, self._sent, self._at = taken, given, passed
-        return nodes, media
-
-
-def _costs(unit: Unit) -> tuple[int, ...]:
-    """Of a tuple; a head that works on items takes one."""
-    one_item = unit.base_cost + unit.item_cost
-    return (one_item or unit.costs[0], *unit.costs[1:])

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from headway.engine.kernel import Kernel
 from headway.engine.operators.operator_base import DropKind
-from headway.engine.results import RunResult
 from headway.model.graph import Graph
+
+if TYPE_CHECKING:  # nodes count, too, and carry nothing of results
+    from headway.engine.results import RunResult
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,12 +42,26 @@ BuildOperator = Callable[[Operator, Mapping[str, Schema]], StatefulOperator]
 @dataclass(frozen=True, slots=True)
 class StaticOrder:
     """By task name. ``rank`` is topological with the branch to the shorter deadline first;
-    ``position`` that of the plan's static schedule, or the rank."""
+    ``position`` that of the plan's static schedule, or the rank. The others as in
+    :class:`~headway.schedule.online.policy.UnitFacts`."""
 
     rank: dict[str, int]
     position: dict[str, int]
     level: dict[str, int]
     capacity: dict[str, float]
+    chain: dict[str, int]
+    query_deadline: dict[str, int]
+
+    def of(self, names: Collection[str]) -> StaticOrder:
+        """The order of some of the tasks."""
+        return StaticOrder(
+            rank={name: self.rank[name] for name in names},
+            position={name: self.position[name] for name in names},
+            level={name: self.level[name] for name in names},
+            capacity={name: self.capacity[name] for name in names},
+            chain={name: self.chain[name] for name in names},
+            query_deadline={name: self.query_deadline[name] for name in names},
+        )
 
 
 # -------------------------------------------------------------------- units
@@ -278,6 +292,8 @@ def _unit(
         position=order.position[task.name],
         level=order.level[task.name],
         capacity=order.capacity[task.name],
+        chain=order.chain[task.name],
+        query_deadline=order.query_deadline[task.name],
     )
     unit = Unit(index, task, task.node, steps, costs, policy.key(facts), head, facts)
     unit.speed = node.speed
@@ -369,10 +385,11 @@ def windows_of(
 # -------------------------------------------------------------------- order
 
 
-def static_order(tasks: Sequence[Task], scheduled: Sequence[str] = ()) -> StaticOrder:
-    """Ranks, levels and capacities of the tasks of all nodes together.
+def static_order(plan: Plan, tasks: Sequence[Task]) -> StaticOrder:
+    """What policies may know of the tasks of all nodes together."""
+    from headway.schedule.online.chain import chain_places
+    from headway.schedule.online.rtstream import query_deadlines
 
-    ``scheduled``: the operators by their start in a static schedule."""
     by_name = {task.name: task for task in tasks}
     ranked = _ranked(tasks)
     level: dict[str, int] = {}
@@ -396,11 +413,20 @@ def static_order(tasks: Sequence[Task], scheduled: Sequence[str] = ()) -> Static
         for follower in by_name[name].successors:
             capacity[follower.task] = max(capacity[follower.task], capacity[name])
     rank = {name: i for i, name in enumerate(ranked)}
-    starts = {operator: i for i, operator in enumerate(scheduled)}
+    starts = {operator: i for i, operator in enumerate(plan.static_order)}
     position = {
         name: starts.get(by_name[name].operators[0], len(starts) + rank[name]) for name in ranked
     }
-    return StaticOrder(rank, position, level, capacity)
+    selectivity = {name: one.selectivity for name, one in graph_of(plan.query).operators.items()}
+    deadlines = {output.name: output.deadline or 0 for output in plan.query.outputs}
+    return StaticOrder(
+        rank=rank,
+        position=position,
+        level=level,
+        capacity=capacity,
+        chain=chain_places([by_name[name] for name in ranked], selectivity),
+        query_deadline=query_deadlines(tasks, deadlines),
+    )
 
 
 def _ranked(tasks: Sequence[Task]) -> list[str]:
@@ -443,7 +469,7 @@ def _ranked(tasks: Sequence[Task]) -> list[str]:
 def tasks_for(plan: Plan, policy: Policy) -> tuple[tuple[Task, ...], StaticOrder]:
     """The tasks of all nodes under a policy (trains or single operators) and their static order."""
     tasks = plan.scheduled(trains=policy.fuse)
-    return tasks, static_order(tasks, plan.static_order)
+    return tasks, static_order(plan, tasks)
 
 
 def build_program(

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+from headway.compiler.core_assignment import cores_of_trains
 from headway.engine.bus_network import BusNetwork
 from headway.engine.fast_path import FastPath
 from headway.engine.jobs import DECISION, FINISH, NEVER, Arrival, ReadyJob, Stepping, TimedCall
@@ -407,32 +408,21 @@ class VirtualTime:
 def core_groups(
     node: Node, units: Sequence[Unit], first: int, *, partitioned: bool
 ) -> list[CoreGroup]:
-    """Global: one queue for all cores. Partitioned: each unit has its core, the costliest
-    assigned first to the core with the least cost so far; trains that share a stateful operator
-    stay together."""
-    if not partitioned or node.cores == 1:
+    """Global: one queue for all cores. Partitioned, where the run or the node asks for it: each
+    unit has its core."""
+    if not (partitioned or node.partitioned) or node.cores == 1:
         return [CoreGroup(first, node, range(node.cores), units)]
-    shares: list[list[Unit]] = [[] for _ in range(node.cores)]
-    for together in sorted(_together(units), key=lambda g: (-sum(u.cost for u in g), g[0].index)):
-        least = min(range(node.cores), key=lambda core: (sum(u.cost for u in shares[core]), core))
-        shares[least] += together
-    return [
-        CoreGroup(first + core, node, [core], sorted(share, key=lambda u: u.index))
-        for core, share in enumerate(shares)
+    shared = [
+        frozenset(unit.operators[step.first] for step in unit.steps if step.stateful is not None)
+        for unit in units
     ]
-
-
-def _together(units: Sequence[Unit]) -> list[list[Unit]]:
-    """Units joined by a stateful operator they share."""
-    groups: list[tuple[set[str], list[Unit]]] = []
-    for unit in units:
-        shared = {unit.operators[step.first] for step in unit.steps if step.stateful is not None}
-        mine: tuple[set[str], list[Unit]] = (set(shared), [unit])
-        rest = []
-        for names, members in groups:
-            if names & shared:
-                mine = (mine[0] | names, members + mine[1])
-            else:
-                rest.append((names, members))
-        groups = [*rest, mine]
-    return [members for _, members in groups]
+    core_of = cores_of_trains([unit.cost for unit in units], shared, node.cores)
+    return [
+        CoreGroup(
+            first + core,
+            node,
+            [core],
+            [unit for unit, its in zip(units, core_of, strict=True) if its == core],
+        )
+        for core in range(node.cores)
+    ]

@@ -36,6 +36,9 @@ class NodeForm(Form):
         alias="kind",
         description="the kind of its processor, for costs by kinds: {a57: 120 us, gpu: 30 us}",
     )
+    partitioned: bool = Field(
+        default=False, description="each train has one of its cores; else they share one queue"
+    )
 
 
 class BusForm(Form):
@@ -165,6 +168,8 @@ def _node_plain(node: Node) -> dict[str, Any]:
         result["preemption_cost"] = format_duration(node.preemption_cost)
     if node.core_kind is not None:
         result["kind"] = node.core_kind
+    if node.partitioned:
+        result["partitioned"] = True
     return result
 
 

@@ -34,8 +34,10 @@ class VehicleBuilder:
         decision_cost: Duration = 0,
         preemption_cost: Duration = 0,
         kind: str | None = None,
+        partitioned: bool = False,
     ) -> VehicleBuilder:
-        """An ECU; ``kind`` is that of its processor, for costs by kinds."""
+        """An ECU; ``kind`` is that of its processor, for costs by kinds. ``partitioned``: each
+        train has one of its cores, instead of one queue for all."""
         at = f"nodes.{name}"
         self._nodes.append(
             Node(
@@ -46,6 +48,7 @@ class VehicleBuilder:
                 decision_cost=to_time(decision_cost, f"{at}.decision_cost"),
                 preemption_cost=to_time(preemption_cost, f"{at}.preemption_cost"),
                 core_kind=None if kind is None else to_name(kind, f"{at}.kind"),
+                partitioned=partitioned,
             )
         )
         return self

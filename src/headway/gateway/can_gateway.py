@@ -135,8 +135,8 @@ class _Speaker(Speaker):
                 data=self._message.encode(signals),
             )
             self._bus.send(frame)
-        except Exception:  # noqa: BLE001 - a value beyond its signal, NULL, a full bus
-            self.spoken.refused += 1
+        except Exception as error:  # noqa: BLE001 - a value beyond its signal, NULL, a full bus
+            self.spoken.refuse(str(error) or type(error).__name__)
         else:
             self.spoken.given += 1
             self.spoken.acknowledged += 1

@@ -42,6 +42,12 @@ class Spoken:
     given: int = 0
     acknowledged: int = 0
     refused: int = 0
+    why: str = ""
+    """the last refusal, in words"""
+
+    def refuse(self, why: str) -> None:
+        self.refused += 1
+        self.why = why
 
 
 class Speaker(ABC):

@@ -146,9 +146,19 @@ class Inlet:
                 "bytes": len(body),
                 "body": base64.b64encode(body[:KEPT_BYTES]).decode(),
             }
+            unwritten = self._write_down(entry)
+        if unwritten:
+            self.event(unwritten)
+
+    def _write_down(self, entry: Mapping[str, object]) -> str:
+        """Why it could not be: a full disk ends neither the count nor the connection."""
+        try:
             self._quarantine.parent.mkdir(parents=True, exist_ok=True)
             with self._quarantine.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
+        except OSError as error:
+            return f"refused messages cannot be kept in {self._quarantine}: {error.strerror}"
+        return ""
 
     def event(self, what: str) -> None:
         """The connection was lost, or is there again; said once, however often it is told."""

@@ -112,14 +112,25 @@ class _Listener(Connection):
         self._thread.start()
 
     def _listen(self) -> None:
+        failed = _library().KafkaException
         while not self._over.is_set():
-            for message in self._consumer.consume(1000, POLL_S):
+            try:
+                messages = self._consumer.consume(1000, POLL_S)
+            except failed as broken:
+                self._inlet.event(broken.args[0].str())
+                self._over.wait(POLL_S)
+                continue
+            for message in messages:
                 if (error := message.error()) is not None:
                     self._inlet.event(error.str())
                     continue
                 where = f"{message.topic()}[{message.partition()}]@{message.offset()}"
                 self._inlet.message(self._payload, message.value() or b"", where)
-                self._consumer.store_offsets(message)
+                # Not kept for a partition that the group has just given to another member.
+                try:
+                    self._consumer.store_offsets(message)
+                except failed as unkept:
+                    self._inlet.event(unkept.args[0].str())
         self._consumer.close()  # tells the broker the position
 
     def close(self) -> None:
@@ -149,7 +160,7 @@ class _Speaker(Speaker):
         if error is None:
             self.spoken.acknowledged += 1
         else:
-            self.spoken.refused += 1
+            self.spoken.refuse(error.str())
 
     def say(self, values: Mapping[str, object]) -> None:
         try:
@@ -159,8 +170,8 @@ class _Speaker(Speaker):
                 self._key,
                 on_delivery=self._delivered,
             )
-        except BufferError:  # too many wait for the broker
-            self.spoken.refused += 1
+        except BufferError:
+            self.spoken.refuse("too many wait for the broker")
         else:
             self.spoken.given += 1
         self._producer.poll(0)

@@ -145,6 +145,8 @@ def _output_data(one: OutputCounts) -> dict[str, Any]:
             "acknowledged": one.spoken.acknowledged,
             "refused": one.spoken.refused,
         }
+        if one.spoken.why:
+            data["refused_because"] = one.spoken.why
     if one.unspoken:
         data["unspoken"] = one.unspoken
     if one.error:

@@ -62,7 +62,7 @@ class MqttGateway(Gateway):
 
     def client(self, address: Address, role: str) -> Any:
         """Not connected yet; ``role`` tells clients of one query apart."""
-        mqtt = needed("paho.mqtt.client", "paho-mqtt", extra="mqtt", reading="MQTT")
+        mqtt = _paho()
         name = address.options.get("client", f"headway-{role}")
         client = mqtt.Client(
             mqtt.CallbackAPIVersion.VERSION2,
@@ -110,6 +110,10 @@ class MqttOverTls(MqttGateway):
     tls = True
 
 
+def _paho() -> Any:
+    return needed("paho.mqtt.client", "paho-mqtt", extra="mqtt", reading="MQTT")
+
+
 def _at_once(client: Any, data: Any, connection: Any) -> None:
     """Small packets do not wait for one another."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -135,11 +139,18 @@ class _Listener(Connection):
             if reason.is_failure:
                 inlet.event(f"lost {address.text}: {reason}")
 
+        def on_subscribe(
+            client: Any, data: Any, number: int, reasons: Any, properties: Any
+        ) -> None:
+            for reason in reasons:
+                if reason.is_failure:
+                    inlet.event(f"{address.text}: the broker refuses the topic: {reason}")
+
         def on_message(client: Any, data: Any, message: Any) -> None:
             inlet.message(payload, message.payload, message.topic)  # acknowledged when this returns
 
         client.on_connect, client.on_disconnect = on_connect, on_disconnect
-        client.on_message = on_message
+        client.on_message, client.on_subscribe = on_message, on_subscribe
         gateway.connect(client, address)
 
     def close(self) -> None:
@@ -153,11 +164,15 @@ class _Speaker(Speaker):
         client = self._client = gateway.client(address, f"out-{output}")
         self._topic = address.place
         self._payload, self._qos = payload_of(address, schema), address.whole("qos", 1, 0, 1)
+        self._gone = 0
+        """messages that the broker has acknowledged or, with qos 0, that have left"""
         client.on_publish = self._published
         gateway.connect(client, address)
 
     def _published(self, client: Any, data: Any, number: int, reason: Any, properties: Any) -> None:
-        self.spoken.acknowledged += 1
+        self._gone += 1
+        if self._qos:
+            self.spoken.acknowledged += 1
 
     def say(self, values: Mapping[str, object]) -> None:
         told = self._client.publish(self._topic, self._payload.encode(values), self._qos)
@@ -165,11 +180,11 @@ class _Speaker(Speaker):
         if told.rc in (0, 4):
             self.spoken.given += 1
         else:
-            self.spoken.refused += 1
+            self.spoken.refuse(_paho().error_string(told.rc))
 
     def close(self, patience: float) -> None:
         until = time.monotonic() + patience
-        while self.spoken.acknowledged < self.spoken.given and time.monotonic() < until:
+        while self._gone < self.spoken.given and time.monotonic() < until:
             time.sleep(0.02)
         self._client.disconnect()
         self._client.loop_stop()

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, ClassVar
 
-from headway.errors import DataError, EnvironmentMissing, InputError
+from headway.errors import DataError, InputError
 from headway.extensions import ExtensionClasses
 from headway.model.schema import DataType, Field
 from headway.sources.source_records import microseconds_of, needed
@@ -175,10 +175,7 @@ def payload_named(name: str, fields: tuple[Field, ...], at: str) -> Payload:
         want = f"one of {', '.join(PAYLOADS)}"
         raise InputError("there is no such payload", at=at, got=f"payload={name}", want=want)
     payload = PAYLOADS[name](fields)
-    try:
-        payload.encode({})  # what is loaded only when it is used shows now
-    except EnvironmentMissing:
-        raise
+    payload.encode({})  # a package that is loaded only when it is used shows now that it is missing
     return payload
 
 

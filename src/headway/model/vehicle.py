@@ -28,6 +28,8 @@ class Node:
     preemption_cost: int = 0
     core_kind: Name | None = None
     """of its processor, where operators have costs by kinds"""
+    partitioned: bool = False
+    """each train has one of its cores; otherwise they share one queue"""
 
     @property
     def speed(self) -> Fraction:

@@ -28,9 +28,16 @@ from headway.engine.nodes.executables import (
     slices_of,
 )
 from headway.engine.nodes.node_key import KEY_FILE, new_key, write_key
-from headway.engine.nodes.node_slice import DEPLOYMENT, SLICE, NodeSlice, slice_to_json
+from headway.engine.nodes.node_slice import (
+    DEPLOYMENT,
+    SLICE,
+    WHOLE_PLAN,
+    NodeSlice,
+    slice_to_json,
+)
 from headway.engine.run_folder import RunFolder, unwritable
 from headway.errors import FileError, InputError, Place, Problem
+from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 from headway.native.build_files import CMAKE, SCRIPT, cmake_text, program_path, script_text
 from headway.native.cpp_process import Carrier, carriers_of
@@ -330,6 +337,7 @@ def _write_beside(
         write_key(folder.folder, new_key(), folder.part(KEY_FILE).name)
     except OSError as error:
         raise unwritable(folder.folder, error) from None
+    folder.write_text(WHOLE_PLAN, plan_to_json(plan))
     folder.write_text(DEPLOYMENT, json.dumps(deployment, indent=1) + "\n")
     folder.write_summary(
         {"query": plan.query.name, "policy": policy, "nodes": {b.node: node_data(b) for b in built}}

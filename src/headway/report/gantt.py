@@ -8,8 +8,8 @@ charts are shown one below the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor, log10
 
@@ -42,6 +42,7 @@ _LIGHT = {
     ".makespan": "stroke:#18212d;stroke-width:1.6",
     ".deadline": "stroke:#b3261e;stroke-width:1.6;stroke-dasharray:5 3",
     ".box": "stroke:#18212d;stroke-opacity:.45;stroke-width:.8",
+    ".hole": "fill-opacity:.28;stroke:#18212d;stroke-width:.8;stroke-dasharray:3 2",
     "text.on-bar": "fill:#18212d",
     ".faded": "opacity:.18",
     ".chosen .box": "stroke-width:2.4;stroke-opacity:1",
@@ -55,6 +56,7 @@ _DARK = {
     ".grid": "stroke:#2e3a49",
     ".makespan": "stroke:#e7ecf3",
     ".deadline": "stroke:#f2857d",
+    ".hole": "stroke:#e7ecf3",
     ".chosen .box": "stroke:#ffffff",
 }
 
@@ -157,6 +159,8 @@ class GanttChart:
     end_name: str = "makespan"
     limit_name: str = "deadline"
     """what the two marks are called"""
+    holes: Mapping[str, Fraction] = field(default_factory=dict)
+    """task -> the time behind it that an optional part may use"""
 
     @property
     def rows(self) -> list[tuple[str, str]]:
@@ -283,8 +287,13 @@ def _task_bars(
             f"{chart.text(slot.start)} to {chart.text(slot.finish)}, "
             f"takes {chart.text(slot.finish - slot.start)}"
         )
+        y = ys["processor", slot.processor]
+        if hole := chart.holes.get(slot.task):
+            title += f"\nhole of {chart.text(hole)} behind it"
+            x, width = _span(chart, slot.finish, slot.finish + hole, gutter, scale)
+            parts.append(rect(x, y, width, BAR, f"hole {colour_class(colours[slot.task])}", 3))
         x, width = _span(chart, slot.start, slot.finish, gutter, scale)
-        bar = _bar(x, ys["processor", slot.processor], width, slot.task, colours[slot.task])
+        bar = _bar(x, y, width, slot.task, colours[slot.task])
         parts.append(group("bar task", *bar, title=title, data_task=slot.task))
     return parts
 

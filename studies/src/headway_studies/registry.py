@@ -18,6 +18,7 @@ from headway_studies.aedsms import (
     position_error,
     tracking,
     v2v_rates,
+    waiting_messages,
 )
 from headway_studies.beyond import (
     across_nodes,
@@ -27,6 +28,7 @@ from headway_studies.beyond import (
     never_failing,
     optimum_gap,
     recorded_drive,
+    whole_car,
 )
 from headway_studies.hvlb_cc import (
     communication,
@@ -36,18 +38,26 @@ from headway_studies.hvlb_cc import (
     queue_failures,
     schedule_lengths,
 )
-from headway_studies.rop_edf import admission, er_edf_example, hard_tasks, overload_methods
-from headway_studies.s_edf import basic_costs, sedf_basic, sedf_example
+from headway_studies.rop_edf import (
+    admission,
+    er_edf_example,
+    hard_tasks,
+    overload_methods,
+    two_deadlines,
+)
+from headway_studies.s_edf import basic_costs, old_and_new, sedf_basic, sedf_example
 from headway_studies.study import Study
 
 OURS: dict[str, Study] = {
     study.name: study
     for study in (
         # S-EDF
+        old_and_new.STUDY,
         sedf_example.STUDY,
         sedf_basic.STUDY,
         basic_costs.STUDY,
         # AEDSMS
+        waiting_messages.STUDY,
         aedsms_tasks.STUDY,
         fusion_latency.STUDY,
         output1_latency.STUDY,
@@ -62,6 +72,7 @@ OURS: dict[str, Study] = {
         admission.STUDY,
         hard_tasks.STUDY,
         overload_methods.STUDY,
+        two_deadlines.STUDY,
         # HVLB_CC
         hvlb_tables.STUDY,
         hvlb_schedules.STUDY,
@@ -77,6 +88,7 @@ OURS: dict[str, Study] = {
         cores.STUDY,
         automatic_batches.STUDY,
         recorded_drive.STUDY,
+        whole_car.STUDY,
     )
 }
 """by name, in the order of the report"""

@@ -21,6 +21,8 @@ POLICY_NAMES: Mapping[str, str] = MappingProxyType(
         "fifo+": "FIFO+",
         "mc+": "MC+",
         "pcs": "PCS",
+        "chain": "Chain",
+        "rtstream": "RTSTREAM",
     }
 )
 

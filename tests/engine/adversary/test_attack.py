@@ -16,10 +16,11 @@ from headway.compiler import compile_query
 from headway.engine.adversary.search import attack
 from headway.engine.adversary.stand_ins import stand_in_plan
 from headway.errors import InputError
-from headway.model.operators import Input, Map
+from headway.model.operators import Input, Map, Sample
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND, MILLISECOND, Cost, Rate
 from headway.model.query import Output, Query, Source
+from headway.model.vehicle import Node, Vehicle
 
 MS = MILLISECOND
 
@@ -102,6 +103,43 @@ def test_stand_ins_keep_all_that_decides_when_something_happens() -> None:
         assert stand_in.crossings == plan.crossings
         assert stand_in.placement == plan.placement
         assert stand_in.verdict == plan.verdict
+
+
+def test_what_reads_by_a_clock_is_attacked_as_such() -> None:
+    """'slow' reads at 0, 50, … what comes every 30 ms: a value that has just missed an instant
+    waits for 50 ms, and is held for as long as it may be."""
+    plan = compile_query(
+        Query(
+            name="clocked",
+            sources=(
+                Source(name="s", schema=COLUMNS, rate=Rate(1, 30 * MS), gap=30 * MS),
+                Source(name="t", schema=COLUMNS, rate=Rate(1, 30 * MS), gap=30 * MS),
+            ),
+            steps=(
+                Sample(
+                    name="slow",
+                    inputs=(Input("s", "s"), Input("t", "t")),
+                    cost=Cost(MS),
+                    every=50 * MS,
+                    hold=60 * MS,
+                ),
+                Map(
+                    name="after",
+                    inputs=(Input("input", "slow"),),
+                    cost=Cost(2 * MS),
+                    columns=(),
+                    keep=True,
+                ),
+            ),
+            outputs=(Output(name="o", stream="after", deadline=100 * MS),),
+        ),
+        Vehicle(name="v", nodes=(Node(name="n"),), sensors=(("s", "n"), ("t", "n"))),
+    )
+    result = attack(plan, tries=60)
+    assert result.exceeded == []
+    assert result.promises["o"].bound == 63 * MS
+    assert result.found["o"].latency > 50 * MS
+    assert result.found["o"].completed % (50 * MS) == 3 * MS
 
 
 def test_what_cannot_be_attacked() -> None:

@@ -36,6 +36,7 @@ def any_attempt(draw: Random, query: Query) -> Attempt:
             for _ in range(draw.randint(0, 12))
         },
         group=draw.choice((1, 3, 1000)),
+        spreads={draw.choice(names): number() for _ in range(draw.randint(0, 2))},
     )
 
 

@@ -195,6 +195,7 @@ def test_the_command(tmp_path: Path, plan: Plan) -> None:
         "front.pyz",
         "nodes.key",
         "rear.pyz",
+        "whole_plan.json",
     ]
     unknown = ["build", str(path), "--out", str(tmp_path / "out"), "--policy", "none"]
     assert CliRunner().invoke(app, unknown).exit_code == 2

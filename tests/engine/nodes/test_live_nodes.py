@@ -10,9 +10,12 @@ import pytest
 from tests.cli.invoke import headway
 from tests.engine.nodes.study import study_arrivals, study_plan, write_recording
 
+from headway.engine.live_state import LiveState
+from headway.engine.nodes import live_nodes
 from headway.engine.nodes.executables import build_executables, write_build
 from headway.engine.nodes.launcher import EndedNode, Launcher
 from headway.engine.nodes.live_nodes import NodeState, NodeView, supervise, why_ended
+from headway.engine.nodes.watched_car import WatchedCar
 
 PLAN = study_plan()
 CALM = ("--heartbeat", "100 ms", "--missed", "6000")
@@ -74,6 +77,57 @@ def test_a_node_that_dies_ends_the_others_and_is_named(
     assert car.why == "it was killed by SIGKILL"
     assert car.nodes["rear"].report is None
     assert {car.nodes[node].code for node in ("front", "centre")} <= {0, 3}
+
+
+def test_a_node_that_dies_is_started_again_where_asked_for(
+    build: Path, long_recording: Path, tmp_path: Path
+) -> None:
+    killed: list[str] = []
+    back: list[LiveState] = []
+    with Launcher(build=build, outputs=tmp_path, inputs=long_recording, options=CALM) as launcher:
+        launcher.start()
+        watched = WatchedCar(tmp_path)
+
+        def kill_one(views: Sequence[NodeView]) -> None:
+            if not killed and all_linked(views):
+                launcher.kill("rear")
+                killed.append("rear")
+            elif killed and "rear" in launcher.running() and all_linked(views):
+                state = watched.look()
+                if all(node.state == "running" and node.load is not None for node in state.nodes):
+                    back.append(state)
+                    raise KeyboardInterrupt
+
+        car = supervise(launcher, kill_one, restart_after=0.0)
+    assert not car.broke
+    assert car.restarts == {"rear": 1}
+    assert car.nodes["rear"].report is not None
+    said = [event.what for event in back[0].events if event.where == "rear"]
+    assert said.index("broke: it was killed by SIGKILL") < said.index("started again")
+    assert {one.operator for one in back[0].operators} >= {"paired", "gathered", "counted"}
+
+
+def test_a_node_that_dies_again_at_once_is_broken(
+    build: Path, long_recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_nodes, "STEADY", 1e9)
+    with Launcher(build=build, outputs=tmp_path, inputs=long_recording, options=CALM) as launcher:
+        launcher.start()
+        restart = launcher.restart
+
+        def dies(node: str) -> None:
+            restart(node)
+            launcher.kill(node)
+
+        launcher.restart = dies  # type: ignore[method-assign]
+
+        def kill_one(views: Sequence[NodeView]) -> None:
+            if all_linked(views) and "rear" in launcher.running():
+                launcher.kill("rear")
+
+        car = supervise(launcher, kill_one, restart_after=0.0)
+    assert car.broke == "rear"
+    assert car.restarts == {"rear": 1}
 
 
 def test_an_interrupt_stops_all_and_they_finish(

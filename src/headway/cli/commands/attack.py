@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import Annotated
 
 import typer
@@ -69,7 +67,7 @@ def attack(
             tries=tries,
             seed=seed,
             outputs=output or (),
-            going_on=_until(seconds),
+            going_on=terminal.until(seconds),
             advance=advance,
         )
     text = json_format.dumps(attack_plain(result), indent=1, ensure_ascii=False) + "\n"
@@ -91,10 +89,3 @@ def attack(
         )
     if result.exceeded:
         raise typer.Exit(int(terminal.ExitCode.NOT_PROMISED))
-
-
-def _until(seconds: float | None) -> Callable[[], bool]:
-    if seconds is None:
-        return lambda: True
-    end = monotonic() + seconds
-    return lambda: monotonic() < end

@@ -114,7 +114,7 @@ def build(
             prepared, out, targets, app or [], policy, first_port, tcp, emit_only, force, json
         )
         return
-    _refuse_native_options(emit_only=emit_only, app=app or [], tcp=tcp, force=force)
+    _refuse_native_options(emit_only=emit_only, app=app or [], tcp=tcp)
     with prepared.placing():
         built = build_executables(prepared.plan, policy)
     written = write_build(prepared.plan, built, out, policy=policy, first_port=first_port)
@@ -158,8 +158,8 @@ def _targets(prepared: RunnablePlan, given: Sequence[str]) -> dict[str, Target |
     return {node: None if name == PYTHON else Target(name) for node, name in chosen.items()}
 
 
-def _refuse_native_options(*, emit_only: bool, app: Sequence[str], tcp: bool, force: bool) -> None:
-    options = {"--emit-only": emit_only, "--app": bool(app), "--tcp": tcp, "--force": force}
+def _refuse_native_options(*, emit_only: bool, app: Sequence[str], tcp: bool) -> None:
+    options = {"--emit-only": emit_only, "--app": bool(app), "--tcp": tcp}
     for option, used in options.items():
         if used:
             raise InputError(

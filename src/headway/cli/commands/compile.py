@@ -151,13 +151,13 @@ def _advised(
         title, bounds = plan_advice.fix_title(fix), plan_advice.bounds_text(fix)
         yield terminal.paragraph(f"{title} {bounds}", first=f"{number}. ")
         for line in plan_advice.changed_text(fix):
-            yield terminal.sentence(f"   {line}")
+            yield f"   {line}"
     command = shlex.join(["headway", "compile", str(query), "--vehicle", str(vehicle)])
     way = advice.compiled.way
     if way != LEAST_TRAFFIC:
         command += f" --placement {way}"
     yield terminal.paragraph("This writes the first:")
-    yield terminal.sentence(f"   {command} --fix 1:{advice.mark}")
+    yield f"   {command} --fix 1:{advice.mark}"
 
 
 def _explained(plan: Plan, written: list[Path]) -> Iterator[RenderableType]:

@@ -45,6 +45,12 @@ def launch(
         str | None,
         typer.Option(metavar="TIME", help=f"stop all nodes then, such as {DURATION_FORM}"),
     ] = None,
+    restart_after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="a node that breaks is started again so long after; others go on"
+        ),
+    ] = None,
     node_option: Annotated[
         list[str] | None,
         typer.Option(metavar="OPTION", help="for every node, as in --node-option=--heartbeat=1s"),
@@ -70,7 +76,8 @@ def launch(
     While they run, standard error shows each node's state, what its outputs have given, deadlines
     missed and which of its peers it hears of. Ctrl-C stops all: they take no more input and finish
     what is inside; a second one kills them. If a node breaks, the others are stopped, and it is
-    said which one it was and why.
+    said which one it was and why; with --restart-after they go on without it until it is back.
+    `headway watch` on the output folder shows all of it live.
 
     Exit code: 0 all finished, 1 a hard deadline was missed or a node broke, 2 bad input.
     """
@@ -83,11 +90,12 @@ def launch(
         options=tuple(node_option or ()),
         free_ports=not keep_ports,
     )
-    limit = None if stop_after is None else _seconds(stop_after)
+    limit = None if stop_after is None else _seconds("--stop-after", stop_after)
+    again = None if restart_after is None else _seconds("--restart-after", restart_after)
     with launcher:
         launcher.start()
         with _shown() as show_nodes:
-            car = supervise(launcher, show_nodes, limit=limit)
+            car = supervise(launcher, show_nodes, limit=limit, restart_after=again)
     if json:
         write(json_format.dumps(_data(car), indent=1) + "\n")
     else:
@@ -98,12 +106,12 @@ def launch(
         raise typer.Exit(int(code))
 
 
-def _seconds(text: str) -> float:
+def _seconds(option: str, text: str) -> float:
     try:
         return parse_duration(text) / SECOND
     except ValueError:
         raise InputError(
-            "not a duration", at="--stop-after", got=text, want=f"write {DURATION_FORM}"
+            "not a duration", at=option, got=text, want=f"write {DURATION_FORM}"
         ) from None
 
 
@@ -170,6 +178,9 @@ def _verdict(car: LaunchedCar, folder: Path) -> list[str]:
         for kind, at in dropped.items():
             told = ", ".join(f"{count:,} at {where}" for where, count in at.items())
             lines.append(f"Node {node}: tuples {kind}: {told}.")
+    for node, times in car.restarts.items():
+        often = "once" if times == 1 else f"{times:,} times"
+        lines.append(f"Node {node} broke and was started again {often}.")
     if car.broke:
         lines.append(f"{BROKEN} node {car.broke!r} broke, so all were stopped.")
     elif car.missed_hard:
@@ -185,6 +196,7 @@ def _data(car: LaunchedCar) -> dict[str, Any]:
         "stopped": car.stopped,
         "broke": car.broke or None,
         "why": car.why or None,
+        "restarts": dict(car.restarts),
         "nodes": {
             node: {
                 "code": ended.code,

@@ -244,6 +244,11 @@ def _explained(plan: Plan, outcome: LiveOutcome, output: Path) -> Iterator[Rende
     for name, counts in outcome.outputs.items():
         if counts.error:
             yield terminal.sentence(f"{BROKEN} output {name} broke: {counts.error}")
+        if counts.spoken is not None and counts.spoken.refused:
+            yield terminal.sentence(
+                f"{BROKEN} {counts.spoken.refused:,} messages of {name} were refused, the last one "
+                f"because: {counts.spoken.why}"
+            )
         if counts.unspoken:
             yield terminal.sentence(
                 f"{BROKEN} {counts.unspoken:,} tuples of {name} came faster than they could be sent"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.terminal import write
+from headway.cli.terminal import write, write_json
 from headway.engine.run_folder import write_folder
 from headway.files.shipped_examples import check_free, starter_files
 
@@ -22,6 +22,9 @@ def new(
     into: Annotated[
         Path, typer.Option("--into", metavar="DIR", help="the folder that gets the new one")
     ] = Path(),
+    json: Annotated[
+        bool, typer.Option("--json", help="print what was written as JSON instead of what is next")
+    ] = False,
 ) -> None:
     """Make a small project: a query, a vehicle, ten seconds of a recording, tests and a README.
 
@@ -37,6 +40,9 @@ def new(
     files = starter_files(name)
     check_free([folder])
     write_folder(folder, files)
+    if json:
+        write_json({"folder": str(folder), "files": sorted(path.as_posix() for path in files)})
+        return
     write(
         f"wrote {folder}: {', '.join(sorted({path.parts[0] for path in files}))}\n"
         "Next:\n"

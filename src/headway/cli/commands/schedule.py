@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from headway.cli.terminal import ExitCode, sentence, show, table, write, write_files
+from headway.cli.terminal import (
+    ExitCode,
+    sentence,
+    show,
+    table,
+    until,
+    working,
+    write,
+    write_files,
+)
 from headway.compiler.read_plan import read_plan
 from headway.errors import FileError, GraphError, InputError, Place, Problem
 from headway.files.load_graphs import LoadedGraph, LoadedNetwork, load_graph, load_network
@@ -26,7 +34,7 @@ from headway.report.plan.plan_tables import sign
 from headway.report.tables.schedule_tables import (
     AlgorithmOutcome,
     ScheduleStudy,
-    remark,
+    shortfall,
     study_plain,
     tables,
 )
@@ -35,11 +43,13 @@ from headway.schedule.static import (
     Algorithm,
     AlphaChoice,
     ExactAlpha,
+    FixedAlpha,
     GridAlpha,
     Instance,
     Options,
     graph_of_plan,
     metrics_of,
+    schedule_holes,
 )
 from headway.schedule.static.optimal import Effort, Optimal, OptimalResult
 from headway.schedule.static.periodic import (
@@ -48,6 +58,7 @@ from headway.schedule.static.periodic import (
     has_periods,
     schedule_periodic,
 )
+from headway.schedule.static.portfolio import Best, PortfolioResult
 from headway.yaml_tree import read_text
 
 # ---------------------------------------------------------------- what is given
@@ -138,12 +149,8 @@ def _wrong(path: Path, what: str, want: str) -> FileError:
 
 # ---------------------------------------------------------------- the command
 
-DEFAULT = "hvlb-cc-c"
-
-
-class AlphaWay(StrEnum):
-    EXACT = "exact"
-    GRID = "grid"
+SECONDS, SECONDS_FOR_OPTIMAL = 10.0, 60.0
+"""how long an algorithm may take where nothing is said"""
 
 
 def schedule(
@@ -159,19 +166,35 @@ def schedule(
     ] = None,
     algorithm: Annotated[
         str, typer.Option(metavar="A,B,C", help=f"any of {', '.join(ALGORITHMS)}, optimal")
-    ] = DEFAULT,
+    ] = Best.name,
     alpha: Annotated[
-        AlphaWay, typer.Option(help="every schedule over α >= 0, or 0 to 20 in steps of 0.01")
-    ] = AlphaWay.EXACT,
+        str,
+        typer.Option(
+            metavar="exact|every|grid|NUMBER",
+            help="the best over α >= 0, every schedule over it, 0 to 20 by 0.01, or one α",
+        ),
+    ] = "exact",
     contention: Annotated[
         bool, typer.Option(help="whether a link carries one message at a time")
     ] = True,
     whole_link_times: Annotated[
         bool, typer.Option("--whole-link-times", help="round times on links down to whole units")
     ] = False,
-    seconds: Annotated[
-        float, typer.Option(metavar="S", min=0.1, max=86400, help="time limit of 'optimal'")
-    ] = 60.0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            "--seconds",
+            metavar="S",
+            min=0.1,
+            max=86400,
+            help=f"of each algorithm [default: {SECONDS:g}; 'optimal': {SECONDS_FOR_OPTIMAL:g}]",
+        ),
+    ] = None,
+    arrival_rate: Annotated[
+        float,
+        typer.Option(metavar="λ", min=1, max=1000, help="what 'hvlb-cc-ic' shows the precision at"),
+    ] = 1.5,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="write gantt.html, a .svg each, and schedule.json"),
@@ -190,18 +213,26 @@ def schedule(
     Exit code: 0 a schedule was found that meets every deadline, 1 by none of the algorithms
     (a queue that cannot be worked off is a failure), 2 bad input.
     """
-    chosen = [_algorithm(name, seconds) for name in dict.fromkeys(algorithm.split(","))]
+    names = list(dict.fromkeys(algorithm.split(",")))
+    for name in names:
+        _check_name(name)
+    _alpha(alpha, until(0))
     given = static_input(graph, network)
     options = Options(contention=contention, whole_link_times=whole_link_times)
-    way: AlphaChoice = ExactAlpha() if alpha is AlphaWay.EXACT else GridAlpha()
-    with given.placed():
-        outcomes = [_outcome(given, one, options, way) for one in chosen]
+    outcomes = []
+    with given.placed(), working(shown=not json) as tell:
+        for name in names:
+            tell(name)
+            chosen = _algorithm(name, time_limit, tell)
+            way = _alpha(alpha, until(time_limit or SECONDS))
+            outcomes.append(_outcome(given, chosen, options, way))
     study = ScheduleStudy(
         graph=given.graph,
         network=given.network,
         outcomes=outcomes,
         unit=given.unit,
         unit_name=given.unit_name,
+        arrival_rate=Fraction(str(arrival_rate)),
     )
     written = write_files(out, _files(study)) if out is not None else []
     if json:
@@ -213,13 +244,34 @@ def schedule(
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
 
 
-def _algorithm(name: str, seconds: float) -> Algorithm:
-    if name == Optimal.name:
-        return Optimal(Effort(seconds=seconds))
-    if name not in ALGORITHMS:
+def _check_name(name: str) -> None:
+    if name != Optimal.name and name not in ALGORITHMS:
         known = ", ".join([*ALGORITHMS, Optimal.name])
         raise InputError(f"unknown algorithm {name!r}", want=f"choose from {known}")
+
+
+def _algorithm(name: str, seconds: float | None, tell: Callable[[str], None]) -> Algorithm:
+    """The algorithm of a name, whose time runs from now."""
+    if name == Optimal.name:
+        return Optimal(Effort(seconds=seconds or SECONDS_FOR_OPTIMAL))
+    if name == Best.name:
+        return Best(until(seconds or SECONDS), lambda member: tell(f"{name}: {member}"))
     return ALGORITHMS[name]
+
+
+def _alpha(way: str, going_on: Callable[[], bool]) -> AlphaChoice:
+    if way in ("exact", "every"):
+        return ExactAlpha(every=way == "every", going_on=going_on)
+    if way == "grid":
+        return GridAlpha()
+    try:
+        number = Fraction(way)
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(-1)
+    if number < 0:
+        want = "say exact, every, grid, or a number of 0 or more, such as 1.5 or 3/2"
+        raise InputError("no choice of α", at="--alpha", got=repr(way), want=want)
+    return FixedAlpha(number)
 
 
 def _outcome(
@@ -240,18 +292,29 @@ def _outcome(
     else:
         result = algorithm.run(Instance(graph, given.network, options), alpha)
         exits = answers_once(graph, result.schedule) if result.schedule else ()
-    metrics = None
+    metrics, holes = None, {}
     if result.schedule is not None:
-        metrics = metrics_of(Instance(graph, given.network, options), result.schedule)
+        instance = Instance(graph, given.network, options)
+        metrics = metrics_of(instance, result.schedule)
+        if algorithm.makes_holes:
+            holes = schedule_holes(instance, result.schedule)
     return AlgorithmOutcome(
         result=result,
         metrics=metrics,
         uses_alpha=algorithm.uses_alpha,
         exits=exits,
         optimum=result.optimum if isinstance(result, OptimalResult) else None,
+        member=result.member if isinstance(result, PortfolioResult) else "",
+        holes=_in_imprecise(holes, graph),
         hyperperiod=hyperperiod,
         repeats=repeats,
     )
+
+
+def _in_imprecise(holes: Mapping[str, Fraction], graph: TaskGraph) -> Mapping[str, Fraction]:
+    """The holes behind imprecise tasks; behind all, if none is marked."""
+    wanted = {task.name for task in graph.tasks if task.imprecise}
+    return {task: hole for task, hole in holes.items() if task in wanted or not wanted}
 
 
 def _files(study: ScheduleStudy) -> dict[str, str]:
@@ -277,4 +340,4 @@ def _verdict(study: ScheduleStudy) -> str:
     best = min(sound or found, key=lambda outcome: outcome.result.makespan or 0)
     length = time_text((best.result.makespan or 0) / study.unit)
     words = f"{best.result.algorithm}: makespan {length} {study.unit_name}".rstrip()
-    return f"{sign(bool(sound))} {words}" + ("" if sound else f", but {remark(best)}")
+    return f"{sign(bool(sound))} {words}" + ("" if sound else f", but {shortfall(best)}")

@@ -130,13 +130,13 @@ class _Car:
     silence = 0.0
 
     def __init__(self, folder: Path) -> None:
-        self._car, self._folder = WatchedCar(folder), folder
+        self._car = WatchedCar(folder)
 
     def look(self) -> LiveState:
         return self._car.look()
 
     def plan(self) -> Plan | None:
-        return None
+        return self._car.plan
 
 
 def _ended(state: LiveState) -> LiveState:
@@ -226,8 +226,9 @@ def _tables(state: LiveState) -> Iterator[RenderableType]:
             Table(title="Operators", headers=headers, rows=operators, numeric=tuple(range(1, 7)))
         )
     missed = sum(one.missed for one in state.outputs)
-    yield sentence(
-        f"{BROKEN} {missed:,} deadlines were missed."
-        if missed
-        else f"{KEPT} No deadline was missed."
-    )
+    if missed:
+        yield sentence(f"{BROKEN} {missed:,} deadlines were missed.")
+    elif any(one.tuples for one in state.outputs):
+        yield sentence(f"{KEPT} No deadline was missed.")
+    else:
+        yield sentence("No output gave a tuple, so no deadline was put to the test.")

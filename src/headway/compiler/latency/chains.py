@@ -303,8 +303,12 @@ def _through(
     elif clock is None and (waits(head) or any(one.makes_pairs for one in operators)):
         # What completes a pair, a window or a batch comes by another way, perhaps.
 
-        found.add(task.node, f"{', '.join(task.operators)} wait and run", whole - found.total)
+        found.add(
+            analysis.home(task.node),
+            f"{', '.join(task.operators)} wait and run",
+            whole - found.total,
+        )
         return
     busy = analysis.busy.get(task.node)
     by_busy = whole if busy is None or busy >= LONGEST else found.total + busy
-    found.add(task.node, runs, min(by_busy, whole) - found.total)
+    found.add(analysis.home(task.node), runs, min(by_busy, whole) - found.total)

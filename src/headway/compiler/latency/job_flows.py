@@ -168,8 +168,8 @@ def work_of(task: Task, entry: str, graph: Graph, node: Node) -> Work:
     """What a job of the task costs at most when its tuple comes by the stream ``entry``."""
     decision, speed = node.decision_cost, node.speed
     head = graph.operators[task.operators[0]]
-    # A job can preempt one other, which then costs a preemption and a decision to resume.
-    overhead = node.preemption_cost + decision
+    # A job can preempt one other on each core, which costs a preemption and a decision to resume.
+    overhead = (node.preemption_cost + decision) * node.cores
     assert head.cost is not None
     gathers = head.gathering is not None
     one = head.cost.of(1, speed) - head.cost.of(0, speed) if gathers else head.cost.worst(speed)

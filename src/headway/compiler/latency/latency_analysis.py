@@ -43,10 +43,11 @@ from headway.compiler.latency.job_flows import (
     work_of,
 )
 from headway.compiler.latency.media import media_responses, messages_of
-from headway.compiler.latency.several_cores import longest_stay
+from headway.compiler.latency.several_cores import core_by_core, longest_stay
 from headway.compiler.latency.tuple_ages import Lags, source_lag, why_no_lag
 from headway.compiler.trains import waits
 from headway.compiler.utilisation import runs_of
+from headway.model.operators import Operator
 from headway.model.plan import Task
 from headway.model.quantities import ArrivalCurve, Rate
 from headway.model.routes import architecture_of
@@ -77,7 +78,7 @@ class Analysis(Sections):
             self.responses = media_responses(self._messages, self, self.responses, self.reasons)
             self._find_entries()
             self._find_cascades()
-            for node in self.compilation.vehicle.nodes:
+            for node in self._nodes.values():
                 self._solve_node(node)
             if before == (self.latency, self.accepted, self.responses):
                 return True
@@ -91,8 +92,9 @@ class Analysis(Sections):
         return any(age is None or age > most_allowed for age, most_allowed in ages)
 
     def _prepare(self) -> None:
+        self.compilation, nodes, self._homes = core_by_core(self.compilation)
+        self._nodes = {node.name: node for node in nodes}
         compilation = self.compilation
-        self._nodes = {node.name: node for node in compilation.vehicle.nodes}
         for source in compilation.graph.sources.values():
             if source.arrivals is not None:
                 self.curves[source.name] = source.arrivals
@@ -156,8 +158,9 @@ class Analysis(Sections):
         pending: list[Demand] = []
         competing: list[Competing] = []
         reason = ""
-        if node.cores > 1 and (self.batch or node.name in self.reserved):
-            reason = f"{node.name} has {node.cores} cores: declare each core as a node"
+        home = self.home(node.name)
+        if (node.cores > 1 or home != node.name) and (self.batch or home in self.reserved):
+            reason = f"{home} has several cores: declare each core as a node"
         elif node.cores > 1 and self.longest_piece(tasks):
             reason = f"{node.name} has {node.cores} cores and an optional part"
         released: list[int] = []
@@ -174,8 +177,21 @@ class Analysis(Sections):
             # A window's result waits for tuples up to a window younger, so it counts as if it were
             # as urgent as the youngest of them.
             done_by = [task.relative_deadline + self._window(task) for task in tasks]
-            due = [deadline - age for deadline, age in zip(done_by, released, strict=True)]
-            due += [t.relative_deadline - age for t, age in zip(tasks, offered, strict=True)]
+            # From the entry of what caused a job to its end the node is never idle, and nothing
+            # less urgent begins but where a pair's older half made the job more urgent than that.
+            entered = [self._offered_age(task) or 0 for task in tasks]
+            begun = [
+                age if waits(self._head(task)) else entry
+                for task, age, entry in zip(tasks, released, entered, strict=True)
+            ]
+            ages = [
+                entry if self._keeps_order(task) else age
+                for task, age, entry in zip(
+                    [*tasks, *tasks], [*released, *offered], [*begun, *entered], strict=True
+                )
+            ]
+            deadlines = [*done_by, *(task.relative_deadline for task in tasks)]
+            due = [deadline - age for deadline, age in zip(deadlines, ages, strict=True)]
             busy: int | None
             ends: list[int] | None = None
             sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
@@ -188,7 +204,6 @@ class Analysis(Sections):
                     ]
                     busy += piece
                 if late is not None and busy is not None and self._finely(node):
-                    deadlines = [*done_by, *(task.relative_deadline for task in tasks)]
                     jobs = [Waiting(d, s) for d, s in zip(deadlines, due, strict=True)]
                     ends = finishes(competing, sections, piece, jobs)
                     if ends is None:
@@ -201,9 +216,9 @@ class Analysis(Sections):
             else:
                 for index, task in enumerate(tasks):
                     own = task.relative_deadline + late[len(tasks) + index]
-                    self.accepted[task.name] = min(own + self.batch, offered[index] + busy)
+                    self.accepted[task.name] = min(own + self.batch, entered[index] + busy)
                     last = done_by[index] + late[index]
-                    self.latency[task.name] = min(last + self.batch, released[index] + busy)
+                    self.latency[task.name] = min(last + self.batch, begun[index] + busy)
                     if ends is not None:
                         for known, end in (
                             (self.latency, index),
@@ -234,6 +249,19 @@ class Analysis(Sections):
             window = self._window(task)
             self.latency[task.name] = max(release, window + accepted if window else 0) + stay
         return ""
+
+    def _head(self, task: Task) -> Operator:
+        return self.compilation.graph.operators[task.operators[0]]
+
+    def _keeps_order(self, task: Task) -> bool:
+        """Whether no task before it on its node, up to where tuples enter or are released, gives
+        results older than what caused them."""
+        return all(
+            not self.shift(before) and (waits(self._head(before)) or self._keeps_order(before))
+            for stream in task.entries
+            if self._is_local(stream, task)
+            for before in self.producers(stream)
+        )
 
     def _finely(self, node: Node) -> bool:
         """Whether to ask when jobs are done by the finer way. One that was too much work once is

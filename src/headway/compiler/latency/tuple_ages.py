@@ -153,12 +153,18 @@ class Ages:
     _late_entries: dict[str, dict[str, int | None]] = field(default_factory=dict)
     """the same, windows held up by less urgent work included"""
     _nodes: dict[str, Node] = field(default_factory=dict)
+    _homes: dict[str, str] = field(default_factory=dict)
+    """a core that is looked at by itself -> its node"""
     _lags: Lags | None = None
     _coarse: set[str] = field(default_factory=set)
     """nodes on which the finer way to bound a job's end was too much work"""
     _round: int = 0
     _entry_ages: dict[str, int | None] = field(default_factory=dict)
     """stream -> the oldest its tuples can be when their cause enters the stream's own node"""
+
+    def home(self, place: str) -> str:
+        """The node of a core that is looked at by itself, or the node."""
+        return self._homes.get(place, place)
 
     def producers(self, stream: str) -> list[Task]:
         """The tasks that end in the operator of this stream."""
@@ -258,6 +264,10 @@ class Ages:
         there."""
         if waits(self.compilation.graph.operators[task.operators[0]]):
             return self._held_age(task)
+        return self._offered_age(task)
+
+    def _offered_age(self, task: Task) -> int | None:
+        """The same for a tuple that is given to the task's head, which may hold it for a while."""
         return most(
             [
                 self._entry_ages[stream]
@@ -275,7 +285,10 @@ class Ages:
             return False
         if self.batch and stream in self.compilation.graph.operators:
             return False
-        return self.compilation.placement[stream] == task.node
+        place = self.compilation.placement[stream]
+        # A sensor's tuple is there for all cores of its node.
+        sensed = stream in self.compilation.graph.sources and place == self.home(task.node)
+        return place == task.node or sensed
 
     def _release_after(self, task: Task, stream: str, source: str, *, late: bool) -> int | None:
         """The longest from an arrival until its tuple has entered the node or been released there;

@@ -130,7 +130,8 @@ def derivation(stream: str, analysis: Analysis) -> list[LatencyStep]:
             what = "a joined tuple is as old as its older half"
             steps.append(LatencyStep(place=task.name, what=what, time=shift))
         what = f"{task.name} ({', '.join(task.operators)}) waits for the processor and runs"
-        steps.append(LatencyStep(place=task.node, what=what, time=latency - age - wait))
+        place = analysis.home(task.node)
+        steps.append(LatencyStep(place=place, what=what, time=latency - age - wait))
         if wait:
             head = graph.operators[task.operators[0]]
             window = head.traits.emits_on_time

@@ -5,8 +5,9 @@ Promises come first, then traffic, then balance. A placement that keeps all prom
 is, to the byte. Otherwise placements near it and some others are judged, each by the latency
 analysis itself, until the number of tries is used up; of those that keep all promises the one with
 the least network usage counts. If there is none, one that keeps at least all hard promises; and if
-there is none of these either, the placement of least traffic stays. The number of tries follows
-from the size of the query and never from the clock, so the same input gives the same placement.
+there is none of these either, the placement of least traffic stays. How many are looked at, and how
+many of them are judged, follows from the size of the query and never from the clock, so the same
+input gives the same placement.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ MOST_TRIES = 240
 LEAST_TRIES = 12
 MOST_WORK = 2_400
 """tries times operators"""
+MOST_LOOKS = 600_000
+"""placements that are laid out and measured, judged or not, times operators: on a large vehicle
+most moves are out of the question, and there are many"""
 _RESTARTS = 40
 
 HOPELESS = 8.0
@@ -112,13 +116,16 @@ class PromiseSearch:
     others: tuple[Placement, ...] = ()
     """placements of other algorithms, to start from"""
     tries: int = field(init=False)
+    looks: int = field(init=False)
     _limits: dict[tuple[str, Asked], int] = field(default_factory=dict, init=False)
     _known: dict[tuple[str, ...], _Judged] = field(default_factory=dict, init=False)
     _beyond: dict[tuple[str, ...], float] = field(default_factory=dict, init=False)
     """placement -> the limit beyond which it is known to be"""
 
     def __post_init__(self) -> None:
-        self.tries = tries_for(len(self.compilation.graph.operators))
+        operators = len(self.compilation.graph.operators)
+        self.tries = tries_for(operators)
+        self.looks = MOST_LOOKS // max(1, operators)
         self.movable = [p.name for p in self.problem.processes.values() if len(p.nodes) > 1]
         vehicle = self.compilation.vehicle
         self._architecture = architecture_of(vehicle)
@@ -138,11 +145,13 @@ class PromiseSearch:
         wanted = {everything: self.tries}
         if hard < everything and not all_or_none:
             wanted = {everything: self.tries - self.tries // 2, hard: self.tries // 2}
+        looks = self.looks // len(wanted)
         for targets, tries in wanted.items():
             broken = any(not one.kept for one in asked if one.key in targets)
             if not broken or any(shortest[key[0]] > self._limits[key] for key in targets):
                 continue
             self.tries = tries
+            self.looks = looks
             self._known.clear()
             self._beyond.clear()
             if (found := self._search(targets)) is not None:
@@ -154,7 +163,7 @@ class PromiseSearch:
         if choices <= self.tries:
             return self._first_of_all(targets)
         for start in self._starts():
-            if self.tries <= 0:
+            if self.tries <= 0 or self.looks <= 0:
                 break
             found = self._climbed(start, targets)
             if found is not None and found.keeps(targets):
@@ -188,6 +197,9 @@ class PromiseSearch:
         known = self._known.get(key)
         if known is not None or self._beyond.get(key, -1.0) >= limit:
             return known
+        if self.looks <= 0:
+            return None
+        self.looks -= 1
         layout = lay_out(self.problem, placement)
         found = None if layout is None else measure(self.problem, layout)
         if layout is None or found is None or not respects_capacities(self.problem, found):
@@ -292,10 +304,12 @@ class PromiseSearch:
         if here is None:
             return None
         moved = True
-        while moved and self.tries > 0:
+        while moved and self.tries > 0 and self.looks > 0:
             moved = False
             limit = HOPELESS if here.compilation is None else max(1.0, here.worst(targets))
             for change in self._changes(here, targets):
+                if self.tries <= 0 or self.looks <= 0:
+                    break
                 placement = {**here.placement, **change}
                 if here.keeps(targets) and not self._lighter(placement, here):
                     continue
@@ -307,6 +321,7 @@ class PromiseSearch:
 
     def _lighter(self, placement: Placement, than: _Judged) -> bool:
         """Once all promises are kept only less traffic, or a flatter load, is better."""
+        self.looks -= 1
         layout = lay_out(self.problem, placement)
         if layout is None:
             return False

@@ -44,12 +44,14 @@ EVERY = -1
 class Attempt:
     """``phases`` by source (ns), ``changes`` by source, burst and kind, ``shares`` of the worst
     case by operator and execution (or ``EVERY``); ``group`` tuples of a source, one after the
-    other, fall in one group of a window."""
+    other, fall in one group of a window; ``spreads`` by source (ns) from one tuple of a burst to
+    the next."""
 
     phases: Mapping[str, int] = field(default_factory=dict)
     changes: Mapping[tuple[str, int, Change], int] = field(default_factory=dict)
     shares: Mapping[tuple[str, int], float] = field(default_factory=dict)
     group: int = 1
+    spreads: Mapping[str, int] = field(default_factory=dict)
 
 
 # ---------------------------------------------------------------- arrivals
@@ -96,6 +98,12 @@ def horizon_of(query: Query) -> int:
     return min(long, max(int(MOST_ARRIVALS / per_nanosecond), max(rate.period for rate in rates)))
 
 
+def widest_spread(source: Source) -> int:
+    """How far apart the tuples of a burst may be."""
+    rate = declared_rate(source)
+    return rate.period // rate.count
+
+
 def bursts_of(attempt: Attempt, source: Source, until: int) -> list[tuple[int, int]]:
     """(number, instant) of the bursts of a source, at whole microseconds as timestamps are."""
     rate = declared_rate(source)
@@ -126,16 +134,19 @@ def arrivals_of(attempt: Attempt, query: Query, until: int) -> Sequence[Arrival]
     for source in query.sources:
         count, name = declared_rate(source).count, source.name
         own = 0
-        for number, instant in bursts_of(attempt, source, until):
+        spread = min(max(attempt.spreads.get(name, 0), 0), widest_spread(source))
+        spread = spread // MICROSECOND * MICROSECOND
+        for number, burst in bursts_of(attempt, source, until):
             age = min(max(changes.get((name, number, Change.AGE), source.delay), 0), source.delay)
-            # Timestamps have whole microseconds, and none lies before the beginning.
-            sensed = max(-(-(instant - age) // MICROSECOND), 0)
             value = DROPPED if changes.get((name, number, Change.DROPPED)) else PASSES
             size = changes.get((name, number, Change.SIZE), count)
             if source.gap is not None:
                 size = max(size, 1)
             alone = changes.get((name, number, Change.ALONE))
-            for _ in range(min(size, count)):
+            for place in range(min(size, count)):
+                instant = burst + place * spread
+                # Timestamps have whole microseconds, and none lies before the beginning.
+                sensed = max(-(-(instant - age) // MICROSECOND), 0)
                 key = serial + 1 if alone else 0
                 row = (sensed, own // attempt.group, key, serial, value)
                 found.append(Arrival(instant, name, row))

@@ -10,7 +10,7 @@ number of tries give the same result.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from headway.engine.adversary.attempts import (
@@ -24,6 +24,7 @@ from headway.engine.adversary.attempts import (
     horizon_of,
     latest_phase,
     longest_silence,
+    widest_spread,
 )
 from headway.engine.adversary.stand_ins import build_stand_in, stand_in_plan
 from headway.engine.engine import Engine
@@ -153,6 +154,7 @@ class Climb:
         self.query = self.plan.query
         self.horizon = horizon_of(self.query)
         self.sources = {source.name: source for source in self.query.sources}
+        self.bursting = [one for one in self.query.sources if declared_rate(one).count > 1]
         graph = graph_of(self.query)
         self.windowed: set[str] = set()
         for name in graph.order:
@@ -248,12 +250,9 @@ class Climb:
             return self._burst(attempt, known)
         if kind < 0.93:
             return self._share(attempt)
-        return Attempt(
-            attempt.phases,
-            attempt.changes,
-            attempt.shares,
-            self.random.choice((1, 1, 2, 3, 5, 10, 1_000_000)),
-        )
+        if kind < 0.97 and self.bursting:
+            return self._spread(attempt)
+        return replace(attempt, group=self.random.choice((1, 1, 2, 3, 5, 10, 1_000_000)))
 
     def _phase(self, attempt: Attempt, known: LatestTuple) -> Attempt:
         """Another phase: any, a little off, or so that a burst falls on an instant that matters."""
@@ -276,9 +275,7 @@ class Climb:
             if phase < 0:
                 phase += period
         phase = min(max(phase, 0), latest_phase(source))
-        return Attempt(
-            {**attempt.phases, name: phase}, attempt.changes, attempt.shares, attempt.group
-        )
+        return replace(attempt, phases={**attempt.phases, name: phase})
 
     def _instant(self, attempt: Attempt, known: LatestTuple) -> int:
         """An instant near the worst tuple: its sensing, somebody's burst, a timeout later; or a
@@ -311,7 +308,7 @@ class Climb:
             del changes[key]
         else:
             changes[key] = self._amount(kind, source, bursts[number][1], attempt, known)
-        return Attempt(attempt.phases, changes, attempt.shares, attempt.group)
+        return replace(attempt, changes=changes)
 
     def _amount(
         self, kind: Change, source: Source, instant: int, attempt: Attempt, known: LatestTuple
@@ -340,4 +337,14 @@ class Climb:
             del shares[key]
         else:
             shares[key] = self.random.choice((0.0, 0.5, self.random.random()))
-        return Attempt(attempt.phases, attempt.changes, shares, attempt.group)
+        return replace(attempt, shares=shares)
+
+    def _spread(self, attempt: Attempt) -> Attempt:
+        """The tuples of a source's bursts further apart, or together again."""
+        source = self.random.choice(self.bursting)
+        most = widest_spread(source)
+        steps = [0, MICROSECOND, most, self.random.randint(0, most)]
+        for one in self.query.operators:
+            steps += [one.timeout or 0, 0 if one.cost is None else one.cost.base]
+        step = self.random.choice(steps) + self.random.choice((0, 0, -MICROSECOND, MICROSECOND))
+        return replace(attempt, spreads={**attempt.spreads, source.name: step})

@@ -14,7 +14,7 @@ the declared number); ``n``, a number of its own for each tuple; ``v``, what a f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from headway.compiler.passes import recompile
 from headway.engine.operators.implementations import build_stateful
@@ -24,6 +24,7 @@ from headway.errors import InputError
 from headway.model.expression import Column, Sql
 from headway.model.operators import (
     Aggregate,
+    Clock,
     Distinct,
     Filter,
     Gather,
@@ -44,17 +45,31 @@ DROPPED = 0.0
 
 
 class StandIn(UserOperator):
-    """In place of a class of the user: for each tuple of an execution so many rows as it may give,
-    with the oldest timestamp of the execution."""
+    """In place of a class of the user: for each tuple of an execution so many rows as it may give
+    (or one for all), with the oldest timestamp of the execution."""
 
     def process(self, inputs: Mapping[str, Sequence[Row]], now: int) -> Iterable[Row]:
+        rows = [(None, *row[1:]) for port in inputs.values() for row in port]
+        if self.context.parameters.get("one"):
+            return rows[:1]
         times = range(int(self.context.parameters["rows"]))
-        return [(None, *row[1:]) for port in inputs.values() for row in port for _ in times]
+        return [row for row in rows for _ in times]
 
     def refine(self, rows: Sequence[Row], now: int) -> Iterator[Sequence[Row]]:
         """An optional part that never has less to do than declared."""
         while True:
             yield rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clocked(UserDefined):
+    """In place of an operator that reads at the instants of a clock: what it reads is one row."""
+
+    read_by: Clock
+
+    @property
+    def clock(self) -> Clock:
+        return self.read_by
 
 
 class LimitedJoin(JoinOperator):
@@ -79,6 +94,9 @@ class LimitedJoin(JoinOperator):
             return False
         self._partners[id(row)] = (row, count + 1)
         return super()._pair(pair, timestamp, results, port)
+
+
+CLASS = f"{StandIn.__module__}:{StandIn.__name__}"
 
 
 def build_stand_in(operator: Operator, schemas: Mapping[str, Schema]) -> StatefulOperator:
@@ -141,6 +159,17 @@ def _custom(operator: Operator) -> UserDefined:
             at=f"operators.{operator.name}",
             want="attack a plan without it",
         )
+    if operator.clock is not None:
+        return Clocked(
+            name=operator.name,
+            inputs=operator.inputs,
+            cost=operator.cost,
+            most_outputs=1,
+            implementation=CLASS,
+            schema=COLUMNS,
+            parameters=(("rows", 1), ("one", True)),
+            read_by=operator.clock,
+        )
     rows = operator.most_outputs
     if rows is None:
         rows = max(1, round(operator.selectivity))
@@ -151,7 +180,7 @@ def _custom(operator: Operator) -> UserDefined:
         selectivity=operator.selectivity,
         most_outputs=operator.most_outputs,
         timeout=operator.timeout,
-        implementation=f"{StandIn.__module__}:{StandIn.__name__}",
+        implementation=CLASS,
         schema=COLUMNS,
         gather=operator.gathering or Gather.ALL,
         parameters=(("rows", rows),),

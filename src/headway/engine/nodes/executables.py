@@ -30,9 +30,15 @@ from pathlib import Path
 from typing import Any
 
 from headway.engine.nodes.node_key import new_key, write_key
-from headway.engine.nodes.node_slice import DEPLOYMENT, OUTPUT, NodeSlice, slice_to_json
+from headway.engine.nodes.node_slice import (
+    DEPLOYMENT,
+    OUTPUT,
+    WHOLE_PLAN,
+    NodeSlice,
+    slice_to_json,
+)
 from headway.engine.path_tasks import PathTasks
-from headway.engine.program import StaticOrder, build_program, tasks_for
+from headway.engine.program import build_program, tasks_for
 from headway.engine.reserved_paths import ReservedPaths
 from headway.engine.run_folder import unwritable, write_whole
 from headway.engine.waiting_room import waiting_room
@@ -66,12 +72,7 @@ def slices_of(plan: Plan, policy: str = "s-edf") -> list[NodeSlice]:
                 fingerprint=fingerprint,
                 policy=f"{type(chosen).__module__}:{type(chosen).__qualname__}",
                 plan=_slice(plan, query.node),
-                order=StaticOrder(
-                    rank={task.name: order.rank[task.name] for task in mine},
-                    position={task.name: order.position[task.name] for task in mine},
-                    level={task.name: order.level[task.name] for task in mine},
-                    capacity={task.name: order.capacity[task.name] for task in mine},
-                ),
+                order=order.of([task.name for task in mine]),
                 streams=streams,
                 sends=query.sends,
                 receives=query.receives,
@@ -285,7 +286,8 @@ def write_build(
         written.append(write_key(folder, new_key()))
     except OSError as error:
         raise unwritable(folder, error) from None
-    return [*written, *write_whole(folder, {DEPLOYMENT: deployment.encode()})]
+    beside = {WHOLE_PLAN: plan_to_json(plan).encode(), DEPLOYMENT: deployment.encode()}
+    return [*written, *write_whole(folder, beside)]
 
 
 def _executable(part: NodeSlice) -> Executable:

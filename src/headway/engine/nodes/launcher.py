@@ -7,6 +7,7 @@ programs by themselves. A recording is given to each native node as the file it 
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,12 +19,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from headway.engine.nodes.live_counts import live_file
 from headway.engine.nodes.native_recording import SUFFIX, write_rows
 from headway.engine.nodes.node_key import KEY_FILE
-from headway.engine.nodes.node_records import read_events
-from headway.engine.nodes.node_slice import DEPLOYMENT, SLICE, slice_from_json
+from headway.engine.nodes.node_records import EventLog, read_events
+from headway.engine.nodes.node_slice import DEPLOYMENT, SLICE, WHOLE_PLAN, slice_from_json
 from headway.errors import FileError, HeadwayError, Problem
 from headway.model.quantities import MILLISECOND
+
+LAUNCH_LOG = "launch.log"
+"""what became of the nodes' processes, as events like theirs: a node that is killed says nothing"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,9 @@ class Launcher:
                 entry["address"] = f"127.0.0.1:{port}"
         self._addresses = self.outputs / DEPLOYMENT
         self._addresses.write_text(json.dumps(self._deployment, indent=1), encoding="utf-8")
+        if (whole := self.build / WHOLE_PLAN).exists():
+            shutil.copyfile(whole, self.outputs / WHOLE_PLAN)
+        self._log = EventLog("launch", self.outputs / LAUNCH_LOG)
 
     def is_native(self, node: str) -> bool:
         return "target" in self._deployment["nodes"][node]
@@ -103,6 +111,11 @@ class Launcher:
         }
         for node in self.nodes:
             self._release(node)
+        self.note("started")
+
+    def note(self, event: str, **facts: Any) -> None:
+        """Into the log of the launch, for who watches."""
+        self._log.note(event, **facts)
 
     def kill(self, node: str) -> int:
         """Kills a node's process (SIGKILL); the machine's monotonic time (ns) just before."""
@@ -121,6 +134,7 @@ class Launcher:
         self._spawn(node, "--resume")
         self._ready(node)
         self._release(node)
+        self.note("started again", of=node)
 
     def stop(self) -> None:
         """Asks all nodes to take no more input and finish (SIGTERM)."""
@@ -164,6 +178,7 @@ class Launcher:
             if self.vehicle is not None and not native:
                 command += ["--vehicle", self.vehicle]
         (self.outputs / f"{node}.report.json").unlink(missing_ok=True)
+        live_file(self.outputs, node).unlink(missing_ok=True)
         if not more:
             for name in (f"{node}.events", *self.outputs_of(node)):
                 (self.outputs / f"{name}.jsonl").unlink(missing_ok=True)
@@ -231,6 +246,8 @@ class Launcher:
                 process.kill()
                 process.wait()
             _close(process)
+        self.note("ended")
+        self._log.close()
 
 
 def _pipe(pipe: IO[str] | None) -> IO[str]:

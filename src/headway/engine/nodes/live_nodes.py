@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -18,11 +19,14 @@ from typing import Any
 
 from headway.engine.nodes.launcher import EndedNode, Launcher
 from headway.engine.nodes.node_command import HARD_MISSED
+from headway.errors import HeadwayError
 
 LOOKS_EVERY = 0.2
 """seconds"""
 PATIENCE = 15.0
 """seconds that a node has to finish when it was asked to"""
+STEADY = 5.0
+"""seconds that a node must have run since it was started again, to be started once more"""
 _MISSED = b'"missed": true'
 
 
@@ -132,13 +136,14 @@ class LiveNodes:
 @dataclass(frozen=True, slots=True)
 class LaunchedCar:
     """How a run of all nodes ended. ``broke``: the node that failed first, because of which the
-    others were stopped, and why."""
+    others were stopped, and why. ``restarts``: how often nodes were started again."""
 
     nodes: dict[str, EndedNode]
     views: tuple[NodeView, ...]
     stopped: bool
     broke: str = ""
     why: str = ""
+    restarts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def missed_hard(self) -> list[str]:
@@ -150,15 +155,17 @@ def supervise(
     show: Callable[[Sequence[NodeView]], None],
     *,
     limit: float | None = None,
+    restart_after: float | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> LaunchedCar:
     """Watches the nodes until all have ended. If one breaks, or after ``limit`` seconds, or on
     Ctrl-C, the others take no more input and finish; on a second Ctrl-C, or if they do not in time,
-    they are killed."""
+    they are killed. With ``restart_after`` a node that breaks is started again so many seconds
+    later, and the others go on; one that then breaks at once is broken."""
     watch = LiveNodes(launcher)
-    end = _Ending(launcher)
+    end = _Ending(launcher, restart_after)
     started = time.monotonic()
-    while launcher.running():
+    while launcher.running() or end.due:
         try:
             show(watch.look())
             end.look_for_broken()
@@ -171,19 +178,32 @@ def supervise(
     end.look_for_broken()
     views = watch.look()
     show(views)
-    return LaunchedCar(launcher.ended(), tuple(views), end.asked_at is not None, end.broke, end.why)
+    return LaunchedCar(
+        nodes=launcher.ended(),
+        views=tuple(views),
+        stopped=end.asked_at is not None,
+        broke=end.broke,
+        why=end.why,
+        restarts=dict(end.restarts),
+    )
 
 
 @dataclass
 class _Ending:
     launcher: Launcher
+    restart_after: float | None = None
     asked_at: float | None = None
     broke: str = ""
     why: str = ""
+    restarts: Counter[str] = field(default_factory=Counter)
+    due: dict[str, float] = field(default_factory=dict)
+    """when a node that broke is started again"""
+    _since: dict[str, float] = field(default_factory=dict)
 
     def ask(self) -> None:
         """All take no more input."""
         if self.asked_at is None:
+            self.due.clear()
             self.asked_at = time.monotonic()
             self.launcher.stop()
 
@@ -205,11 +225,37 @@ class _Ending:
         if self.broke or self.asked_at is not None:
             return
         for node, code in self.launcher.codes().items():
-            if _ended_state(code) is NodeState.FAILED:
-                self.broke, self.why = node, why_ended(self.launcher.ended()[node])
-                if self.launcher.running():
-                    self.ask()
-                return
+            if _ended_state(code) is not NodeState.FAILED:
+                continue
+            if node not in self.due:
+                why = why_ended(self.launcher.ended()[node])
+                self.launcher.note("broke", of=node, what=why)
+                if not self._comes_back(node):
+                    self._break(node, why)
+                    return
+            elif time.monotonic() >= self.due[node]:
+                self._start_again(node)
+
+    def _comes_back(self, node: str) -> bool:
+        now = time.monotonic()
+        if self.restart_after is None or now - self._since.get(node, -STEADY) < STEADY:
+            return False
+        self.due[node] = now + self.restart_after
+        return True
+
+    def _start_again(self, node: str) -> None:
+        del self.due[node]
+        self.restarts[node] += 1
+        try:
+            self.launcher.restart(node)
+        except HeadwayError as error:
+            self._break(node, str(error))
+        self._since[node] = time.monotonic()
+
+    def _break(self, node: str, why: str) -> None:
+        self.broke, self.why = node, why
+        if self.launcher.running():
+            self.ask()
 
 
 def why_ended(ended: EndedNode) -> str:

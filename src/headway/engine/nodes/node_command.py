@@ -140,6 +140,7 @@ def _settings(part: NodeSlice, given: argparse.Namespace, executable: Path) -> N
         subscriber=_address("--subscriber", given.subscriber) if given.subscriber else None,
         resume=given.resume,
         checkpoint=_duration("--checkpoint", given.checkpoint),
+        live=True,
     )
 
 

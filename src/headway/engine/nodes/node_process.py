@@ -16,6 +16,7 @@ from headway.engine.clock import Behind, KeepingUp, PacedClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Outlet
 from headway.engine.nodes.links import Place, Positions
+from headway.engine.nodes.live_counts import LiveCounts
 from headway.engine.nodes.node_machine import THIS_MACHINE, Address, Machine
 from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs, written_to
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
@@ -239,6 +240,8 @@ class NodeSettings:
     """frames for a peer that is away"""
     checkpoint: int = SECOND
     """between two checkpoints beside the outputs; 0: none is made"""
+    live: bool = False
+    """how it stands is written down beside the outputs while it runs, for who watches"""
 
 
 class NodeProcess:
@@ -271,6 +274,9 @@ class NodeProcess:
         self._peers: Peers | None = None
         self._resumption = Resumption(believed=False)
         self._state = self._find_state()
+        self._live_counts: LiveCounts | None = None
+        if settings.live and folder is not None:
+            self._live_counts = LiveCounts(machine, folder, part)
         self.stopped = False
         self._asked: dict[str, int] = {}
 
@@ -649,9 +655,12 @@ class NodeProcess:
         run.post(others.take_return, peer)
 
     def tick(self, now: int) -> None:
-        """A lost peer is given up when it stays away and all else has ended."""
+        """A lost peer is given up when it stays away and all else has ended; who watches is told
+        how the node stands."""
         assert self._peers is not None
         run, _ = self._running()
+        if self._live_counts is not None:
+            self._live_counts.tell(now, run, self._dropped)
         give_up = self.settings.timing.give_up
         for peer in {sender for _, sender in self.part.receives}:
             since = self._peers.liveness.lost_since(peer)

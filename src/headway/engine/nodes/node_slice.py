@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # for nodes that reserve processor time; the others carry non
 
 DEPLOYMENT = "deployment.json"
 """beside the executables: where the nodes are found, and in which order to start them"""
+WHOLE_PLAN = "whole_plan.json"
+"""beside it: the plan of all nodes, for who watches them; no node reads it"""
 SLICE = "slice.json"
 """a node's part, in its executable or in the folder of its program"""
 OUTPUT = "output:"

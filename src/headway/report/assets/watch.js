@@ -47,16 +47,18 @@ function outputTile(output) {
   const points = history.get(output.output) ?? [];
   points.push(output.latency_max);
   history.set(output.output, points.slice(-HISTORY));
-  const tile = make("article", undefined, `tile ${output.missed ? "bad" : "good"}`);
+  const state = output.missed ? "bad" : output.tuples ? "good" : "";
+  const tile = make("article", undefined, `tile ${state}`);
   tile.dataset.output = output.output;
   const title = make("h3", output.output);
-  title.append(make("span", output.missed ? `✗ ${whole(output.missed)} missed` : "✓",
-    output.missed ? "broken" : "kept"));
+  if (output.tuples)
+    title.append(make("span", output.missed ? `✗ ${whole(output.missed)} missed` : "✓",
+      output.missed ? "broken" : "kept"));
   tile.append(title, make("p", ms(output.latency_99), "big"));
-  const bound = output.bound ? `, bound ${ms(output.bound)}` : "";
-  tile.append(make("p", `99 % of the last tuples; median ${ms(output.latency_median)}, longest ` +
-    `${ms(output.latency_max)}; deadline ${ms(output.deadline)}${bound}`, "muted"));
-  tile.append(make("p", `${whole(output.tuples)} tuples`));
+  const limits = `deadline ${ms(output.deadline)}${output.bound ? `, bound ${ms(output.bound)}` : ""}`;
+  tile.append(make("p", output.tuples ? `99 % of the last tuples; median ${ms(output.latency_median)}, ` +
+    `longest ${ms(output.latency_max)}; ${limits}` : limits, "muted"));
+  tile.append(make("p", output.tuples ? `${whole(output.tuples)} tuples` : "no tuple yet"));
   tile.append(curve(history.get(output.output), output));
   return tile;
 }
@@ -79,7 +81,7 @@ function nodeTile(node) {
   if (node.load !== null) tile.append(make("p", `${percent(node.load)} busy at declared costs`), meter(node.load));
   if (node.waiting !== null) tile.append(make("p", `${whole(node.waiting)} jobs wait`, "muted"));
   for (const [peer, how] of node.peers)
-    tile.append(make("p", `${peer}: ${how}`, how === "lost" ? "broken" : "muted"));
+    tile.append(make("p", `hears ${peer}: ${how}`, how === "lost" ? "broken" : "muted"));
   return tile;
 }
 
@@ -134,10 +136,11 @@ function eventLine(event) {
 function show(state) {
   const missed = state.outputs.reduce((sum, one) => sum + one.missed, 0);
   const status = document.getElementById("status");
-  const word = state.running ? "running" : "ended";
-  status.textContent = `${word} for ${(state.passed / 1e9).toFixed(0)} s on ${state.engine}: ` +
-    (missed ? `✗ ${whole(missed)} deadlines missed` : "✓ no deadline missed");
-  status.className = `verdict ${missed ? "broken" : "kept"}`;
+  const given = state.outputs.some((one) => one.tuples);
+  const word = state.running ? "running for" : "ended after";
+  status.textContent = `${word} ${(state.passed / 1e9).toFixed(0)} s on ${state.engine}: ` +
+    (missed ? `✗ ${whole(missed)} deadlines missed` : given ? "✓ no deadline missed" : "no output has a tuple yet");
+  status.className = `verdict ${missed ? "broken" : given ? "kept" : "muted"}`;
   document.getElementById("outputs").replaceChildren(...state.outputs.map(outputTile));
   const media = state.media.map((one) => nodeTile(
     { node: one.medium, state: "bus or link", load: one.load, waiting: null, peers: [] }));

@@ -24,7 +24,7 @@ BAR_TOP, BAR_HEIGHT = 4, 24
 SMALLEST_LABELLED = 5.0
 """Per cent of the width below which a part is too narrow for its number."""
 FARTHEST_DEADLINE = 2.0
-"""A deadline beyond this many bounds is named, not drawn."""
+"""A deadline beyond this many bounds does not make the bars shorter."""
 
 
 def longest_bar(plan: Plan) -> int:
@@ -39,13 +39,26 @@ def _length(promise: Promise) -> int:
     return max(bound, promise.deadline) if promise.deadline <= bound * FARTHEST_DEADLINE else bound
 
 
+def enlarged(promise: Promise, plan: Plan) -> int:
+    """How many times larger than the others a bar is drawn: the greatest power of ten with which it
+    fits, because a promise of milliseconds is not to be seen beside one of seconds."""
+    times, length = 1, _length(promise)
+    while length and length * times * 10 <= longest_bar(plan):
+        times *= 10
+    return times
+
+
+def _deadline_drawn(promise: Promise, plan: Plan) -> bool:
+    whole = max(longest_bar(plan), _length(promise))
+    return promise.deadline * enlarged(promise, plan) <= whole
+
+
 def time_bar(promise: Promise, plan: Plan) -> str:
     """The bound's steps side by side, with a mark at the deadline; empty without a bound. All bars
-    of a plan have one scale."""
+    of a plan have one scale, but for powers of ten (:func:`enlarged`)."""
     if not promise.bound or not promise.steps:
         return ""
-    drawn = promise.deadline <= promise.bound * FARTHEST_DEADLINE
-    whole = 1.01 * max(longest_bar(plan), _length(promise))
+    whole = 1.01 * max(longest_bar(plan), _length(promise)) / enlarged(promise, plan)
     kinds = place_kinds(plan)
     parts = [tooltip(_alternative(promise))]
     so_far = 0
@@ -58,7 +71,7 @@ def time_bar(promise: Promise, plan: Plan) -> str:
                 )
             )
         so_far += step.time
-    if drawn:
+    if _deadline_drawn(promise, plan):
         parts.append(_deadline(promise, promise.deadline / whole * 100))
     return element("svg", *parts, class_="time-bar", role="img", width="100%", height=HEIGHT)
 
@@ -178,11 +191,18 @@ def _promises(plan: Plan) -> str:
     return (
         "<section><h2>Where the time goes</h2>\n"
         f'<ul class="key">{key}</ul>\n'
-        f'<p class="muted"><small>All bars have one scale; a whole one is '
-        f"{milliseconds(longest_bar(plan))} ms.</small></p>\n"
+        f'<p class="muted"><small>{escaped(_scale_text(plan))}</small></p>\n'
         f'<div class="cards">\n{cards}\n</div></section>'
         f"{_fixes(plan)}"
     )
+
+
+def _scale_text(plan: Plan) -> str:
+    told = f"All bars have one scale; a whole one is {milliseconds(longest_bar(plan))} ms."
+    promises = plan.verdict.promises if plan.verdict is not None else ()
+    if any(enlarged(promise, plan) > 1 for promise in promises if promise.bound):
+        told += " A shorter one may be drawn larger and then says how many times."
+    return told
 
 
 def _fixes(plan: Plan) -> str:
@@ -217,9 +237,16 @@ def _card(promise: Promise, plan: Plan) -> str:
         lines.append(f"<p><b>What would help:</b> {escaped(promise.advice)}</p>")
     if promise.steps:
         lines.append(time_bar(promise, plan))
-        if promise.bound and promise.deadline > FARTHEST_DEADLINE * promise.bound:
-            far = f"The deadline, {format_duration(promise.deadline)}, lies far beyond the bar."
-            lines.append(f'<p class="muted"><small>{escaped(far)}</small></p>')
+        if promise.bound:
+            times, remarks = enlarged(promise, plan), []
+            if times > 1:
+                remarks.append(f"Drawn {times:,} times larger.")
+            if not _deadline_drawn(promise, plan):
+                far = format_duration(promise.deadline)
+                remarks.append(f"The deadline, {far}, lies beyond the picture.")
+            if remarks:
+                remark = escaped(" ".join(remarks))
+                lines.append(f'<p class="muted"><small>{remark}</small></p>')
         table = plan_tables.derivation(promise)
         opened = "" if promise.kept else " open"
         lines.append(f"<details{opened}><summary>How the bound adds up</summary>")

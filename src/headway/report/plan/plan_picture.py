@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from headway.model.plan import Load, Plan
+from headway.model.plan import Plan
 from headway.report.plan.ecu_layout import HEADER, EcuCell, EcuFrame
+from headway.report.plan.picture_frame import (
+    LEGEND_SIZE,
+    document,
+    draw_load,
+    heading_lines,
+    load_width,
+)
 from headway.report.plan.picture_layout import (
     BUS_HEADER,
     LANE_SIZE,
     LEGEND_HEIGHT,
-    LOAD_WIDTH,
     MARGIN,
     DrawnStream,
     Placing,
@@ -18,6 +24,7 @@ from headway.report.plan.picture_layout import (
     place,
     wires_of,
 )
+from headway.report.plan.plan_overview import draw_overview
 from headway.report.plan.plan_sketch import (
     CHIP_GAP,
     CHIP_SIZE,
@@ -32,10 +39,10 @@ from headway.report.plan.plan_sketch import (
     Sketch,
     SketchMedium,
     chip_width,
+    ecus_of,
     sketch_plan,
     sketch_summary,
 )
-from headway.report.plan.plan_tables import load_fits, percent, sign
 from headway.report.svg import (
     arrow_head,
     curve,
@@ -43,82 +50,14 @@ from headway.report.svg import (
     element,
     group,
     label,
-    meter,
     number,
-    picture_css,
     plain,
     polyline,
     rect,
-    tooltip,
     width_of,
 )
 
-# ---------------------------------------------------------------- colours
-
-PICTURE_CLASS = "headway-plan"
-
-_LIGHT = {
-    "text": "fill:#18212d",
-    ".muted": "fill:#566273",
-    ".page": "fill:#ffffff",
-    ".ecu": "fill:#f3f6fa;stroke:#b4c0cf;stroke-width:1.2",
-    ".ecu-header": "fill:#e2e9f2",
-    ".operator": "fill:#ffffff;stroke:#5c6f88;stroke-width:1.1",
-    ".source": "fill:#fff6e0;stroke:#a67c1a;stroke-width:1.1",
-    ".output": "fill:#ffffff;stroke:#5c6f88;stroke-width:1.4",
-    ".output.kept": "fill:#e6f6ea;stroke:#1d7a3c",
-    ".output.broken": "fill:#fdeaea;stroke:#b3261e",
-    "text.kept": "fill:#14632f",
-    "text.broken": "fill:#a01c15",
-    ".bar": "fill:#ecebf7;stroke:#a9a4d6;stroke-width:1",
-    ".gateway": "fill:#dcd9f2;stroke:#6f67b8;stroke-width:1.2",
-    ".lane": "stroke:#c9c5e6;stroke-width:1;fill:none",
-    ".stream": "stroke:#45566c;stroke-width:1.3;fill:none",
-    ".crossing": "stroke:#5a4fb0;stroke-width:1.4;fill:none",
-    ".band": "stroke:#b9d4f7;stroke-width:9;stroke-linecap:butt;fill:none",
-    ".stream-head": "fill:#45566c",
-    ".crossing-head": "fill:#5a4fb0",
-    ".dot": "fill:#5a4fb0",
-    ".chip": "fill:#d3e4fb",
-    ".meter": "fill:#ffffff;stroke:#8d9bad;stroke-width:.8",
-    ".used": "fill:#3c78c3",
-    ".used.over": "fill:#b3261e",
-    ".tick": "stroke:#18212d;stroke-width:1.2",
-}
-_DARK = {
-    "text": "fill:#e7ecf3",
-    ".muted": "fill:#a3b0c0",
-    ".page": "fill:#10151c",
-    ".ecu": "fill:#19212c;stroke:#46566b",
-    ".ecu-header": "fill:#253142",
-    ".operator": "fill:#0f151d;stroke:#8497b0",
-    ".source": "fill:#33290f;stroke:#cfa544",
-    ".output": "fill:#0f151d;stroke:#8497b0",
-    ".output.kept": "fill:#10301c;stroke:#4cc077",
-    ".output.broken": "fill:#3a1614;stroke:#f2857d",
-    "text.kept": "fill:#7fdca0",
-    "text.broken": "fill:#ffa9a2",
-    ".bar": "fill:#211f38;stroke:#5d57a0",
-    ".gateway": "fill:#35315f;stroke:#a39be6",
-    ".lane": "stroke:#443f74",
-    ".stream": "stroke:#9fb0c6",
-    ".crossing": "stroke:#b3abf5",
-    ".band": "stroke:#27456e",
-    ".stream-head": "fill:#9fb0c6",
-    ".crossing-head": "fill:#b3abf5",
-    ".dot": "fill:#b3abf5",
-    ".chip": "fill:#27456e",
-    ".meter": "fill:#0f151d;stroke:#7688a0",
-    ".used": "fill:#6ea8ec",
-    ".used.over": "fill:#f2857d",
-    ".tick": "stroke:#e7ecf3",
-}
-
-
 # ---------------------------------------------------------------- parts
-
-
-METER = 56.0
 
 
 def draw_ecu(cell: EcuCell, corner: tuple[float, float]) -> str:
@@ -126,7 +65,7 @@ def draw_ecu(cell: EcuCell, corner: tuple[float, float]) -> str:
     frame = cell.box.moved(*corner)
     y = frame.y if cell.downward else frame.bottom - HEADER
     load = cell.ecu.load
-    load_width = _load_width(load)
+    beside = load_width(load)
     return group(
         "node",
         rect(frame.x, frame.y, frame.width, frame.height, "ecu", 8),
@@ -135,37 +74,13 @@ def draw_ecu(cell: EcuCell, corner: tuple[float, float]) -> str:
             cell.ecu.name,
             frame.x + 12,
             y + 20,
-            frame.width - 24 - load_width,
+            frame.width - 24 - beside,
             size=13,
             bold=True,
         ),
-        _draw_load(load, frame.right - 12, y + 20),
+        draw_load(load, frame.right - 12, y + 20),
         title=cell.ecu.title,
         data_node=cell.ecu.name,
-    )
-
-
-def _load_width(load: Load | None) -> float:
-    return 0.0 if load is None else LOAD_WIDTH
-
-
-def _load_text(load: Load) -> str:
-    return percent(load.utilisation) + ("" if load_fits(load) else f" {sign(False)}")
-
-
-def _draw_load(load: Load | None, right: float, baseline: float) -> str:
-    if load is None:
-        return ""
-    text, state = _load_text(load), "muted" if load_fits(load) else "broken"
-    return label(
-        text, right, baseline, LOAD_WIDTH, size=DETAIL_SIZE, anchor="end", class_=state
-    ) + meter(
-        right - LOAD_WIDTH + 8,
-        baseline - 7.5,
-        METER,
-        load.utilisation,
-        load.capacity,
-        over=not load_fits(load),
     )
 
 
@@ -216,11 +131,11 @@ def draw_bar(medium: SketchMedium, placing: Placing) -> str:
     """A bus: name, load and lane labels at the left, where no stream runs up or down."""
     bar = placing.bars[medium.name]
     x, width = bar.x + 8, placing.labels - bar.x - 12
-    load_width = _load_width(medium.load)
+    beside = load_width(medium.load)
     parts = [
         rect(bar.x, bar.y, bar.width, bar.height, "bar", 6),
-        label(medium.name, x, bar.y + 16, width - load_width, size=12, bold=True),
-        _draw_load(medium.load, x + width, bar.y + 16),
+        label(medium.name, x, bar.y + 16, width - beside, size=12, bold=True),
+        draw_load(medium.load, x + width, bar.y + 16),
         label(medium.detail, x, bar.y + BUS_HEADER - 6, width, size=DETAIL_SIZE, class_="muted"),
     ]
     labels = {t.start: t.label for t in placing.sketch.transfers}
@@ -285,14 +200,18 @@ def _path(wire: DrawnStream, crossing: bool) -> str:
 MOST_OPERATORS = 100
 """Above this many operators each node is drawn as one box."""
 
-LEGEND_SIZE = 10.5
+MOST_ECUS = 20
+"""above this many ECUs no streams are drawn"""
 
 
 def plan_svg(plan: Plan, *, heading: bool = True) -> str:
-    """The query on the vehicle: ECUs with their operators, streams, buses, deadlines and bounds.
+    """The query on the vehicle: ECUs with their operators, streams, buses, deadlines and bounds; of
+    a car with many ECUs the buses, and what is on each.
 
     ``heading`` False leaves out the visible title and verdict, for a page that has them already.
     """
+    if len(ecus_of(plan)) > MOST_ECUS:
+        return draw_overview(plan, heading=heading)
     detailed = sum(1 for _ in plan.query.operators) <= MOST_OPERATORS
     return draw(sketch_plan(plan) if detailed else sketch_summary(plan), heading=heading)
 
@@ -301,10 +220,7 @@ def draw(sketch: Sketch, *, heading: bool = True) -> str:
     """The sketch as an SVG document."""
     placing = place(sketch) if heading else place(sketch, MARGIN)
     frames, wires = frames_of(placing), wires_of(placing)
-    parts = [_named("title", sketch.heading), _named("desc", sketch.description)]
-    parts.append(f"<style>{picture_css(PICTURE_CLASS, _LIGHT, _DARK)}</style>")
-    parts.append(element("rect", class_="page", width=placing.width, height=placing.height, rx=6))
-    parts += _heading(sketch, placing.width) if heading else []
+    parts = heading_lines(sketch, placing.width) if heading else []
     parts += [draw_ecu(cell, placing.corners[name]) for name, cell in placing.cells.items()]
     parts += [draw_bar(medium, placing) for medium in sketch.media]
     parts += [
@@ -319,28 +235,7 @@ def draw(sketch: Sketch, *, heading: bool = True) -> str:
     parts += [draw_stream(ways) for ways in streams.values()]
     parts += [draw_item(item, frames[item.key]) for item in sketch.items if item.key in frames]
     parts += _legend(placing)
-    size = f"{number(placing.width)} {number(placing.height)}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{PICTURE_CLASS}" role="img"'
-        f' aria-labelledby="{PICTURE_CLASS}-title {PICTURE_CLASS}-desc"'
-        f' width="{number(placing.width)}" height="{number(placing.height)}"'
-        f' viewBox="0 0 {size}">\n' + "\n".join(parts) + "\n</svg>\n"
-    )
-
-
-def _named(kind: str, text: str) -> str:
-    """The picture's title or description, with the name by which it is called."""
-    written = tooltip(text).removeprefix("<title>").removesuffix("</title>")
-    return f'<{kind} id="{PICTURE_CLASS}-{kind}">{written}</{kind}>'
-
-
-def _heading(sketch: Sketch, width: float) -> list[str]:
-    inside = width - 2 * MARGIN
-    colour = "muted" if sketch.state is ItemState.UNKNOWN else str(sketch.state)
-    return [
-        label(sketch.heading, MARGIN, 26, inside, size=16, bold=True),
-        label(sketch.summary, MARGIN, 45, inside, size=12, class_=colour),
-    ]
+    return document(sketch, placing.width, placing.height, parts)
 
 
 def _legend(placing: Placing) -> list[str]:

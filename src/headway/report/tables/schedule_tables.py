@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,7 @@ from headway.model.static_network import ProcessorNetwork, Schedule
 from headway.model.taskgraph import TaskGraph
 from headway.report.gantt import GanttChart, time_text
 from headway.report.plan.plan_tables import NONE, Table, sign
-from headway.schedule.static import AlphaInterval, Metrics, StaticResult
+from headway.schedule.static import AlphaInterval, Metrics, StaticResult, precision
 from headway.schedule.static.optimal import Optimum
 from headway.schedule.static.periodic import ExitAnswer
 
@@ -29,6 +29,10 @@ class AlgorithmOutcome:
     hyperperiod: Fraction | None = None
     repeats: bool = True
     """whether the schedule can start again every hyperperiod"""
+    member: str = ""
+    """of a portfolio: who found the schedule"""
+    holes: Mapping[str, Fraction] = field(default_factory=dict)
+    """task -> the hole behind it, where the algorithm makes room for optional parts"""
 
     @property
     def sound(self) -> bool:
@@ -47,6 +51,8 @@ class ScheduleStudy:
     outcomes: Sequence[AlgorithmOutcome]
     unit: Fraction = Fraction(1)
     unit_name: str = ""
+    arrival_rate: Fraction = Fraction(3, 2)
+    """λ, at which the precision of imprecise tasks is told"""
 
     def charts(self) -> list[GanttChart]:
         """A chart of every schedule that was found."""
@@ -59,6 +65,7 @@ class ScheduleStudy:
                 note=remark(outcome),
                 unit=self.unit,
                 unit_name=self.unit_name,
+                holes=outcome.holes,
             )
             for outcome in self.outcomes
             if outcome.result.schedule is not None
@@ -75,12 +82,21 @@ def remark(outcome: AlgorithmOutcome) -> str:
     """What is to be said besides the numbers."""
     if outcome.result.failure is not None:
         return f"failed: {outcome.result.failure}"
-    words = []
-    if outcome.optimum is not None:
-        proven = outcome.optimum.proven
-        words.append("proven optimal" if proven else f"gap at most {percent(outcome.optimum.gap)}")
-    if not outcome.repeats:
-        words.append("cannot start again after a hyperperiod")
+    words = [f"by {outcome.member}"] if outcome.member else []
+    if (optimum := outcome.optimum) is not None:
+        if optimum.late > optimum.fewest_late:
+            words.append(f"{optimum.late} late, at least {optimum.fewest_late} must be")
+        else:
+            gap = f"gap at most {percent(optimum.gap)}"
+            words.append("proven optimal" if optimum.proven else gap)
+    if not outcome.result.complete:
+        words.append("not every α looked at")
+    return "; ".join([*words, *([short] if (short := shortfall(outcome)) else [])])
+
+
+def shortfall(outcome: AlgorithmOutcome) -> str:
+    """Why a schedule is not sound; empty if it is."""
+    words = [] if outcome.repeats else ["cannot start again after a hyperperiod"]
     missed = [answer.task for answer in outcome.exits if not answer.met]
     if missed:
         words.append(f"deadline missed: {', '.join(missed)}")
@@ -158,11 +174,70 @@ def exits(study: ScheduleStudy, outcome: AlgorithmOutcome) -> Table:
     return Table(title=title, headers=headers, rows=rows, numeric=(1, 2, 3, 4))
 
 
+def imprecise(study: ScheduleStudy, outcome: AlgorithmOutcome) -> Table:
+    """The holes behind tasks, and what they make of optional parts; the largest first."""
+    facts = [HoleFacts.of(study, outcome, task) for task in outcome.holes]
+    facts = sorted(facts, key=lambda one: -one.hole)
+    unit = f" ({study.unit_name})" if study.unit_name else ""
+    at = f"Precision at λ {time_text(study.arrival_rate)}"
+    rows = [
+        [
+            one.task,
+            time_text(one.mandatory / study.unit),
+            time_text(one.hole / study.unit),
+            NONE if one.full_up_to is None else time_text(one.full_up_to),
+            percent(one.precision),
+        ]
+        for one in facts[:MOST_HOLES]
+    ]
+    if len(facts) > MOST_HOLES:
+        rows.append([f"… {len(facts) - MOST_HOLES} more", "", "", "", ""])
+    headers = [
+        "Task",
+        f"Takes{unit}",
+        f"Hole{unit}",
+        "Full precision to λ",
+        at,
+    ]
+    title = f"Schedule holes under {outcome.result.algorithm}"
+    return Table(title=title, headers=headers, rows=rows, numeric=(1, 2, 3, 4))
+
+
+MOST_HOLES = 24
+"""More are counted, not listed; JSON has them all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoleFacts:
+    """A task with a hole behind it. ``full_up_to``: the greatest λ at which the whole optional part
+    fits; None for a task that takes no time."""
+
+    task: str
+    mandatory: Fraction
+    hole: Fraction
+    full_up_to: Fraction | None
+    precision: Fraction
+
+    @staticmethod
+    def of(study: ScheduleStudy, outcome: AlgorithmOutcome, task: str) -> HoleFacts:
+        schedule, hole = outcome.result.schedule, outcome.holes[task]
+        assert schedule is not None
+        slot = schedule.of_task[task]
+        mandatory = slot.finish - slot.start
+        return HoleFacts(
+            task=task,
+            mandatory=mandatory,
+            hole=hole,
+            full_up_to=(mandatory + hole) / mandatory if mandatory else None,
+            precision=precision(hole, mandatory, study.arrival_rate),
+        )
+
+
 def tables(study: ScheduleStudy) -> list[Table]:
     """All of them, those without rows left out."""
     found = [comparison(study)]
     for outcome in study.outcomes:
-        found += [intervals(study, outcome), exits(study, outcome)]
+        found += [intervals(study, outcome), imprecise(study, outcome), exits(study, outcome)]
     return [table for table in found if table.rows]
 
 
@@ -186,11 +261,11 @@ def study_plain(study: ScheduleStudy) -> dict[str, Any]:
         "graph": study.graph.name,
         "network": study.network.name,
         "tasks": len(study.graph.tasks),
-        "algorithms": [_outcome(outcome) for outcome in study.outcomes],
+        "algorithms": [_outcome(study, outcome) for outcome in study.outcomes],
     }
 
 
-def _outcome(outcome: AlgorithmOutcome) -> dict[str, Any]:
+def _outcome(study: ScheduleStudy, outcome: AlgorithmOutcome) -> dict[str, Any]:
     result, metrics, best = outcome.result, outcome.metrics, outcome.result.best
     plain: dict[str, Any] = {
         "algorithm": result.algorithm,
@@ -214,6 +289,23 @@ def _outcome(outcome: AlgorithmOutcome) -> dict[str, Any]:
         optimum = outcome.optimum
         plain |= {"bound": float(optimum.bound), "gap": float(optimum.gap)}
         plain |= {"proven": optimum.proven, "seconds": round(optimum.seconds, 3)}
+        plain |= {"late": optimum.late, "fewest_late": optimum.fewest_late}
+    if outcome.member:
+        plain["member"] = outcome.member
+    if not result.complete:
+        plain["complete"] = False
+    if outcome.holes:
+        plain["arrival_rate"] = float(study.arrival_rate)
+        facts = (HoleFacts.of(study, outcome, task) for task in outcome.holes)
+        plain["holes"] = [
+            {
+                "task": one.task,
+                "hole": float(one.hole),
+                "full_precision_to": None if one.full_up_to is None else float(one.full_up_to),
+                "precision": float(one.precision),
+            }
+            for one in facts
+        ]
     if outcome.hyperperiod is not None:
         plain["hyperperiod"] = float(outcome.hyperperiod)
         plain["repeats"] = outcome.repeats

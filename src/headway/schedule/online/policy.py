@@ -44,6 +44,10 @@ class UnitFacts:
     capacity: float
     """processing capacity: tuples per second of the fastest operator path through it, or through
     a unit before it"""
+    chain: int = 0
+    """place of its piece of the progress chart, the steepest first (:mod:`.chain`)"""
+    query_deadline: int = 0
+    """shortest end-to-end deadline of all outputs that hang together with it (ns)"""
 
 
 class KeyBase(Enum):

@@ -41,6 +41,8 @@ ALGORITHMS: ExtensionObjects[Algorithm] = ExtensionObjects(
         "hsv-cc": "headway.schedule.static.hsv_cc:HsvCc",
         "heft": "headway.schedule.static.heft:Heft",
         "cpop": "headway.schedule.static.cpop:Cpop",
+        "laxity": "headway.schedule.static.laxity:Laxity",
+        "best": "headway.schedule.static.portfolio:Best",
     },
 )
 """all algorithms but the exact search, by name"""

@@ -38,15 +38,23 @@ class Options:
     """BP counts the task that is being placed besides those already on the processor"""
 
 
+def always() -> bool:
+    """Goes on without end."""
+    return True
+
+
 @dataclass(frozen=True)
 class ExactAlpha:
     """Every distinct schedule over α >= 0, each with its exact interval.
 
     Their number grows about with the square of the number of tasks. Without ``every`` the walk
-    gives up what cannot have the least makespan: it returns all schedules that have it, and
-    perhaps others."""
+    gives up what cannot have the least makespan, or is longer than ``limit``, and only the
+    schedules that have it are told (where ``limit`` leaves none, the best of a few α).
+    ``going_on`` is asked on the way: where it says no, the best found so far must do."""
 
     every: bool = True
+    limit: Number | None = None
+    going_on: Callable[[], bool] = field(default=always, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,8 @@ class StaticResult:
     intervals: tuple[AlphaInterval, ...] = ()
     best: AlphaInterval | None = None
     failure: QueueFailure | None = None
+    complete: bool = True
+    """False where a search was ended before it had looked at everything"""
 
     @property
     def schedule(self) -> Schedule | None:
@@ -168,6 +178,8 @@ class Algorithm(ABC):
     paper: ClassVar[str]
     uses_alpha: ClassVar[bool] = False
     """whether it searches over HVLB_CC's α, the weight of load balance"""
+    makes_holes: ClassVar[bool] = False
+    """whether it chooses a schedule for the holes in it, so that they are worth showing"""
 
     @abstractmethod
     def run(self, instance: Instance, alpha: AlphaChoice) -> StaticResult:

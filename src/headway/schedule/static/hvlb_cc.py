@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import groupby
+from math import inf
 
 from headway.model.quantities import exact
 from headway.schedule.static.algorithm import (
@@ -28,7 +29,7 @@ from headway.schedule.static.ranks import (
     priorities_b,
     ready_first,
 )
-from headway.schedule.static.selection import every_schedule, select_at
+from headway.schedule.static.selection import SAMPLES, Leaf, every_schedule, select_at
 from headway.schedule.static.timing import MessageTiming, record
 
 
@@ -48,43 +49,78 @@ class ValueScheduler(Algorithm):
         failure = failure_of(instance, order)
         if failure is not None:
             return StaticResult(algorithm=self.name, order=names, failure=failure)
-        intervals = tuple(_intervals(instance, ranks, order, alpha))
-        best = self.choose(instance, intervals)
-        return StaticResult(algorithm=self.name, order=names, intervals=intervals, best=best)
+        if isinstance(alpha, ExactAlpha):
+            intervals, complete = _exact(instance, ranks, order, alpha)
+        else:
+            intervals, complete = _sampled(instance, ranks, order, _points(alpha)), True
+        return StaticResult(
+            algorithm=self.name,
+            order=names,
+            intervals=intervals,
+            best=self.choose(instance, intervals),
+            complete=complete,
+        )
 
     def choose(self, instance: Instance, intervals: tuple[AlphaInterval, ...]) -> AlphaInterval:
         """The least makespan; among equals the lowest α."""
         return min(intervals, key=lambda interval: interval.makespan)
 
 
-def _intervals(
-    instance: Instance, ranks: Ranks, order: Order, alpha: AlphaChoice
-) -> Iterator[AlphaInterval]:
-    """All schedules over the α asked for, by rising α."""
+def _exact(
+    instance: Instance, ranks: Ranks, order: Order, alpha: ExactAlpha
+) -> tuple[tuple[AlphaInterval, ...], bool]:
+    """All schedules over α, or those of the least makespan, by rising α; and whether the walk came
+    to its end. Where it did not, what a few α give may be better than all it found."""
+    leaves, complete = every_schedule(
+        instance,
+        ranks,
+        MessageTiming(instance),
+        order,
+        best_only=not alpha.every,
+        limit=inf if alpha.limit is None else instance.ticks(exact(alpha.limit)),
+        going_on=alpha.going_on,
+    )
+    found = [_interval(instance, order, leaf) for leaf in leaves]
+    if not complete or not found:
+        found += _sampled(instance, ranks, order, SAMPLES)
+    if not alpha.every or not complete:
+        least = min(one.makespan for one in found)
+        found = [one for one in found if one.makespan == least]
+    return tuple(found), complete
+
+
+def _interval(instance: Instance, order: Order, leaf: Leaf) -> AlphaInterval:
+    low, high = leaf.low, leaf.high
+    return AlphaInterval(
+        low=Fraction(*low[:2]),
+        high=Fraction(*high[:2]) if high else None,
+        low_closed=low[2] == 0,
+        high_closed=high is not None and high[2] == 1,
+        makespan=instance.time(leaf.makespan),
+        build=partial(record, instance, order, leaf.where),
+    )
+
+
+def _sampled(
+    instance: Instance, ranks: Ranks, order: Order, points: Sequence[Fraction]
+) -> tuple[AlphaInterval, ...]:
+    """The schedules at some α; neighbours with the same one are one interval."""
     timing = MessageTiming(instance)
-    if isinstance(alpha, ExactAlpha):
-        for leaf in every_schedule(instance, ranks, timing, order, best_only=not alpha.every):
-            low, high = leaf.low, leaf.high
-            yield AlphaInterval(
-                low=Fraction(*low[:2]),
-                high=Fraction(*high[:2]) if high else None,
-                low_closed=low[2] == 0,
-                high_closed=high is not None and high[2] == 1,
-                makespan=instance.time(leaf.makespan),
-                build=partial(record, instance, order, leaf.where),
-            )
-        return
-    placed = ((point, select_at(instance, ranks, timing, order, point)) for point in _points(alpha))
+    placed = ((point, select_at(instance, ranks, timing, order, point)) for point in points)
+    found = []
     for (makespan, where), run in groupby(placed, key=lambda pair: pair[1]):
-        points = [point for point, _ in run]
-        yield AlphaInterval(
-            low=points[0],
-            high=points[-1],
-            low_closed=True,
-            high_closed=True,
-            makespan=instance.time(makespan),
-            build=partial(record, instance, order, where),
+        same = [point for point, _ in run]
+        found.append(
+            AlphaInterval(
+                low=same[0],
+                high=same[-1],
+                low_closed=True,
+                high_closed=True,
+                makespan=instance.time(makespan),
+                build=partial(record, instance, order, where),
+            )
         )
+    return tuple(found)
 
 
 def _points(alpha: FixedAlpha | GridAlpha) -> list[Fraction]:

@@ -129,6 +129,7 @@ class HvlbCcIc(HvlbCcC):
     name = "hvlb-cc-ic"
     summary = "as hvlb-cc-c, of equal makespans the one with the largest schedule holes"
     paper = "HVLB_CC, section 4.4, equations 19 to 21"
+    makes_holes = True
 
     def choose(self, instance: Instance, intervals: tuple[AlphaInterval, ...]) -> AlphaInterval:
         least = min(interval.makespan for interval in intervals)

@@ -2,7 +2,7 @@
 
 For graphs of a dozen tasks or so. The search starts from the best list schedule and ends when the
 optimum is proven or the time is up; then the answer is the best schedule found and a bound below
-which no schedule can be.
+which no schedule can be. Where tasks are due, few late ones come first, then a short schedule.
 
 The timing rules are those of :mod:`headway.schedule.static.timing`; only the order is free: a
 message may use a link, and a task a processor, between two others. So the optimum is at most the
@@ -30,10 +30,9 @@ from headway.schedule.static.algorithm import (
     ExactAlpha,
     StaticResult,
 )
-from headway.schedule.static.cpop import Cpop
-from headway.schedule.static.heft import Heft
-from headway.schedule.static.hvlb_cc import HvlbCcA, HvlbCcC
+from headway.schedule.static.due_times import Merit, due_times, merit
 from headway.schedule.static.instance import Instance
+from headway.schedule.static.portfolio import Best
 from headway.schedule.static.timing import MessageTiming
 
 if TYPE_CHECKING:
@@ -68,12 +67,23 @@ class ConstraintProgram:
         """of every edge: link -> (start, finish)"""
         self._add_tasks()
         self._add_messages()
+        self.late = self._add_late()
         self.makespan = model.new_int_var(0, self.horizon, "makespan")
         model.add_max_equality(self.makespan, self.finish)
         for p in range(len(instance.processors)):
             busy = [self._comp(t, p) * here[p] for t, here in enumerate(self.where) if p in here]
             model.add(self.makespan >= sum(busy))
-        model.minimize(self.makespan)
+        model.minimize(sum(self.late) * (self.horizon + 1) + self.makespan)
+
+    def _add_late(self) -> list[IntVar]:
+        """For each task that is due, whether it is late."""
+        late = []
+        for task, due in enumerate(due_times(self.instance)):
+            if due is not None:
+                late.append(self.model.new_bool_var(f"{task} late"))
+                in_time = self.finish[task] <= max(due // self.grain, 0)
+                self.model.add(in_time).only_enforce_if(~late[-1])
+        return late
 
     @property
     def activities(self) -> int:
@@ -295,11 +305,16 @@ class Effort:
 
 @dataclass(frozen=True, kw_only=True)
 class Optimum:
-    """``bound``: no schedule is shorter. ``proven``: the schedule reaches it."""
+    """``bound``: no schedule is shorter. ``proven``: the schedule reaches it, and is late with as
+    few tasks as can be."""
 
     schedule: Schedule
     bound: Fraction
     seconds: float
+    late: int = 0
+    """tasks that are late"""
+    fewest_late: int = 0
+    """no schedule has fewer; ``bound`` is for those that have as few as this one"""
 
     @property
     def makespan(self) -> Fraction:
@@ -307,7 +322,7 @@ class Optimum:
 
     @property
     def proven(self) -> bool:
-        return self.bound >= self.makespan
+        return self.bound >= self.makespan and self.fewest_late >= self.late
 
     @property
     def gap(self) -> Fraction:
@@ -354,13 +369,10 @@ class Optimal(Algorithm):
 
 
 def best_heuristic(instance: Instance) -> Schedule:
-    """The shortest of the list schedules; queues that fail are passed over."""
-    results = [
-        algorithm.run(instance, ExactAlpha())
-        for algorithm in (HvlbCcC(), HvlbCcA(), Heft(), Cpop())
-    ]
-    found = [result.schedule for result in results if result.schedule is not None]
-    return min(found, key=lambda schedule: schedule.makespan)
+    """The best of the list schedules."""
+    schedule = Best().run(instance, ExactAlpha()).schedule
+    assert schedule is not None  # HEFT cannot fail
+    return schedule
 
 
 def find_optimum(instance: Instance, start: Schedule, effort: Effort | None = None) -> Optimum:
@@ -373,7 +385,8 @@ def find_optimum(instance: Instance, start: Schedule, effort: Effort | None = No
         ) from None
     effort = effort or Effort()
     model = cp_model.CpModel()
-    program = ConstraintProgram(model, instance, instance.ticks(start.makespan))
+    known = merit(instance, start)
+    program = ConstraintProgram(model, instance, _horizon(instance, known))
     _hint(program, start)
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = effort.seconds
@@ -384,17 +397,42 @@ def find_optimum(instance: Instance, start: Schedule, effort: Effort | None = No
     status = solver.solve(model)
     best = start
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        best = min(start, compact(instance, _rough(program, solver)), key=lambda s: s.makespan)
-    bound = _bound(program, solver.best_objective_bound)
-    return Optimum(schedule=best, bound=min(bound, best.makespan), seconds=solver.wall_time)
+        found = compact(instance, _rough(program, solver))
+        best = min(start, found, key=lambda schedule: merit(instance, schedule).in_time)
+    late = merit(instance, best).late
+    fewest, bound = _bounds(program, solver.best_objective_bound, late)
+    return Optimum(
+        schedule=best,
+        bound=min(bound, best.makespan),
+        seconds=solver.wall_time,
+        late=late,
+        fewest_late=min(fewest, late),
+    )
 
 
-def _bound(program: ConstraintProgram, objective: float) -> Fraction:
-    """The bound in the graph's unit; rounding has made each activity longer by up to a grain."""
-    coarse = round(objective)
+def _horizon(instance: Instance, known: Merit) -> int:
+    """A time by which the best schedule ends: where all are in time that is as short as the one
+    that is known; with fewer late tasks it may be longer, but not than everything one by one."""
+    if not known.late:
+        return known.makespan
+    timing = MessageTiming(instance)
+    alone = max(instance.release) + sum(max(row) for row in instance.comp)
+    hops = max((len(route) for row in instance.routes for ways in row for route in ways), default=0)
+    held = max(timing.held.values(), default=0)
+    slowest = (max((max(row, default=0) for row in edge), default=0) for edge in timing.times)
+    return max(known.makespan, alone + sum(hops * (time + held) for time in slowest))
+
+
+def _bounds(program: ConstraintProgram, objective: float, late: int) -> tuple[int, Fraction]:
+    """The fewest late tasks, and the least makespan of schedules with as few as are known, in the
+    graph's unit. Rounding has made each activity longer by up to a grain: then nothing is said
+    where tasks are due, because one that is late by rounding may be in time."""
+    coarse = max(round(objective), 0)
     if program.grain > 1:
-        coarse = max(0, coarse - program.activities)
-    return program.instance.time(coarse * program.grain)
+        coarse = 0 if program.late else max(0, coarse - program.activities)
+        return 0, program.instance.time(coarse * program.grain)
+    fewest, left = divmod(coarse, program.horizon + 1)
+    return fewest, program.instance.time(left if fewest == late else 0)
 
 
 def _hint(program: ConstraintProgram, start: Schedule) -> None:

@@ -126,9 +126,10 @@ class _Unroller:
 
     def task(self, execution: Execution) -> GraphTask:
         original = self.graph.by_name[execution.task]
-        deadline = original.deadline
-        if deadline is not None:
-            deadline = exact(deadline) + execution.number * self.periods[execution.task]
+        deadline = None
+        if original.deadline is not None or execution.task in self.graph.exits:
+            period = self.periods[execution.task]
+            deadline = deadline_of(original, period) + execution.number * period
         return GraphTask(
             name=execution.name,
             work=original.work,
@@ -265,14 +266,18 @@ def answers_once(graph: TaskGraph, schedule: Schedule) -> tuple[ExitAnswer, ...]
     )
 
 
+def deadline_of(task: GraphTask, period: Fraction) -> Fraction:
+    """From an execution's period on; without one of its own, the period."""
+    return period if task.deadline is None else exact(task.deadline)
+
+
 def _asked(graph: TaskGraph) -> list[str]:
     exits = set(graph.exits)
     return [t.name for t in graph.tasks if t.name in exits or t.deadline is not None]
 
 
 def _answer(graph: TaskGraph, name: str, responses: list[Fraction], period: Fraction) -> ExitAnswer:
-    own = graph.by_name[name].deadline
-    deadline = period if own is None else exact(own)
+    deadline = deadline_of(graph.by_name[name], period)
     response = max(responses)
     return ExitAnswer(
         task=name,

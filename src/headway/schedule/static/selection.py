@@ -9,11 +9,12 @@ and exits to that of least EFT. Equal values go to the lower processor number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import inf
 from typing import NamedTuple
 
+from headway.schedule.static.algorithm import always
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.ranks import Order, Ranks
 from headway.schedule.static.timing import Links, MessageTiming, Sent
@@ -168,22 +169,27 @@ def every_schedule(
     order: Order,
     *,
     best_only: bool = False,
-) -> list[Leaf]:
-    """All schedules over α >= 0 by rising α.
+    limit: float = inf,
+    going_on: Callable[[], bool] = always,
+) -> tuple[list[Leaf], bool]:
+    """All schedules over α >= 0 by rising α; and False where ``going_on`` ended the walk.
 
-    With ``best_only`` those that cannot have the least makespan are given up on the way; all that
-    have it are returned, and perhaps others."""
+    With ``best_only`` those that cannot have the least makespan, or are longer than ``limit``, are
+    given up on the way; all that have the least are returned, and perhaps others."""
     walk = _Walk(instance, ranks, timing, order)
     if best_only:
-        walk.limit = min(select_at(instance, ranks, timing, order, a)[0] for a in SAMPLES)
+        sampled = (select_at(instance, ranks, timing, order, a)[0] for a in SAMPLES)
+        walk.limit = min(limit, *sampled)
     leaves: list[Leaf] = []
     while walk.branches:
+        if not going_on():
+            return leaves, False
         leaf = walk.follow(walk.branches.pop())
         if leaf is not None:
             leaves.append(leaf)
             if best_only:
                 walk.limit = min(walk.limit, leaf.makespan)
-    return leaves
+    return leaves, True
 
 
 class _Walk:
@@ -200,6 +206,7 @@ class _Walk:
         self.where = [0] * len(instance.tasks)
         self.limit: float = inf
         self.tail = _tails(instance)
+        self.left = _work_left(instance, order)
         idle = [0] * len(instance.processors)
         self.branches = [_Branch(START, None, 0, None, idle, idle, timing.idle)]
 
@@ -231,6 +238,8 @@ class _Walk:
             finish[task] = available[p] = end
             where[task] = p
             load[p] += comps[task][p]
+            if limit < inf and self.left[index + 1] > _room(available, limit):
+                return None
         return Leaf(low, high, max(finish), tuple(where))
 
     def _plain_choice(
@@ -306,6 +315,21 @@ class _Walk:
         period = self.instance.period
         at_low = low[0] / (low[1] * period)
         return (at_low, 0.0, 1.0) if high is None else (at_low, 1.0, high[0] / (high[1] * period))
+
+
+def _room(available: list[int], limit: float) -> float:
+    """How much work processors can still do up to a limit; nothing goes before what they have."""
+    return sum(limit - free for free in available if free < limit)
+
+
+def _work_left(instance: Instance, order: Order) -> list[int]:
+    """The least work of the tasks from each position in the queue on."""
+    left = [0] * (len(order) + 1)
+    for index in range(len(order) - 1, -1, -1):
+        task = order[index]
+        quickest = min(instance.comp[task][p] for p in instance.allowed[task])
+        left[index] = left[index + 1] + quickest
+    return left
 
 
 def _tails(instance: Instance) -> list[int]:

@@ -20,8 +20,8 @@ from headway.spark.session.python_workers import modest_workers
 from headway.spark.session.spark_session import CHECKPOINTS, MEANT, PARTITIONS
 
 # ---------------------------------------------------------------- the floor
-# Measured (docs/spark.md): a micro-batch that filters takes 50 to 180 ms end to end, one with
-# state in Python 330 to 550 ms. Below the floor even an idle cluster would miss all the time.
+# Measured: a micro-batch that filters takes 50 to 180 ms end to end, one with state in Python 330
+# to 550 ms. Below the floor even an idle cluster would miss all the time.
 
 FLOOR = 200 * MILLISECOND
 """for outputs that need no state"""

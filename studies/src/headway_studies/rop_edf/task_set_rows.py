@@ -1,7 +1,7 @@
 """Task-set trials of the ROP-EDF studies: their rows as a study keeps them and back; which policies
 are the paper's letter and which are ours; an ER-EDF whose books can be read after a run (what was
 left at each admission, and whether a task held two reservations then), and one in which no task
-can.
+can; Chain, as far as task sets can tell.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from headway.model.taskset import FULL
 from headway.schedule.online.er_edf import EnhancedReservationEdf, SharedCapacity
-from headway.schedule.online.reservation import ReservedJob, TaskFacts
+from headway.schedule.online.reservation import Ledger, ReservationPolicy, ReservedJob, TaskFacts
 from headway.schedule.online.rop_edf import PrintedReservedEdf2, Shares
 from headway.schedule.overload.load_trials import LoadRow
 from headway_studies.provenance import changed
@@ -106,6 +106,33 @@ HELD_POLICIES = ("rop-edf-1", "rop-edf-2")
 """ours: reservations are held until the deadline"""
 
 
+class PathOrder(Ledger):
+    """Every job is of its path's only chain, down to nothing when it completes: the path with the
+    least mean work frees most memory in a unit of time."""
+
+    moves = True
+
+    def __init__(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> None:
+        super().__init__(tasks, overhead)
+        work = [task.average * task.deadline for task in self.tasks]
+        self._place = [sorted(set(work)).index(one) for one in work]
+
+    def admit(self, job: ReservedJob) -> bool:
+        job.due = self._place[job.task]
+        return True
+
+
+class ChainOfPaths(ReservationPolicy):
+    """Chain where no more is known of an operator path than its work; that of queries, which knows
+    the operators, is :class:`headway.schedule.online.chain.Chain`."""
+
+    name = "chain"
+    guarded = False
+
+    def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> PathOrder:
+        return PathOrder(tasks, overhead)
+
+
 class PolicedShares(Shares):
     """The printed books, but for the sum that says when budgets hold: as jobs come and go it stays
     the same."""
@@ -144,6 +171,8 @@ OVERLOAD_POLICY_NAMES = {
     "rop-edf-2": "ROP-EDF, policy 2, held",
     "cbs": "CBS",
     "rate-monotonic": "RM",
+    "chain": "Chain",
+    "rtstream": "RTSTREAM",
 }
 
 
