@@ -105,6 +105,15 @@ def test_two_change_places_only_if_both_may(places: dict[str, tuple[str, ...]]) 
     assert after.peak == pytest.approx(0.3)
 
 
+def test_what_is_flat_already_stays_as_it_is() -> None:
+    asked = problem({"a": ("n1", "n2"), "b": ("n1", "n2")}, [], load=0.3)
+    for placement in ({"a": "n1", "b": "n2"}, {"a": "n2", "b": "n1"}):
+        layout = lay_out(asked, placement)
+        assert layout is not None
+        evened, _ = even_out(asked, layout, measure(asked, layout))
+        assert evened.placement == placement
+
+
 def test_the_peak_is_of_what_may_be_used() -> None:
     """30 % of a node of which half may be used are 60 % of that."""
     vehicle = Vehicle(name="v", nodes=nodes(1.0, 1.0, capacity=0.5), buses=(bus("b", "n1", "n2"),))

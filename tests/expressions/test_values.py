@@ -28,6 +28,9 @@ LOWEST, HIGHEST = -(2**31), 2**31 - 1
         ("speed <=> NULL", {}, True),
         ("isnan(speed)", {}, False),
         ("coalesce(speed, id, 7)", {}, 7.0),
+        ("coalesce(speed, id, 7)", {"id": 3}, 3.0),
+        ("coalesce(speed, id, 7)", {"speed": 2.0, "id": 3}, 2.0),
+        ("coalesce(speed, id)", {}, None),
         ("least(id, 3)", {}, 3),
         # three-valued logic
         ("ok AND FALSE", {}, False),
