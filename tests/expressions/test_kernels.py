@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from headway.expressions import kernels as k
+from headway.expressions.casts import may_fail
+from headway.model.schema import DataType
 
 INF, NAN = math.inf, math.nan
 
@@ -122,6 +124,10 @@ def cases() -> list[tuple[Any, Any]]:
 def test_values() -> None:
     for number, (found, wanted) in enumerate(cases()):
         assert repr(found) == repr(wanted), f"case {number}: {found!r}, not {wanted!r}"
+
+
+def test_only_texts_may_fail_to_become_something_else() -> None:
+    assert [one for one in DataType if may_fail(one)] == [DataType.STRING]
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 1.5, -3.25])
