@@ -240,15 +240,17 @@ outputs:
 """
     verdict = compiled(query, vehicle).verdict
     assert verdict is not None
-    found = {load.name: (load.kind, load.utilisation, load.capacity) for load in verdict.loads}
-    assert found == {
-        "n1": ("node", pytest.approx(0.05), 1.0),
-        "n2": ("node", pytest.approx(0.05), 0.5),
-        "n3": ("node", pytest.approx(0.2), 1.0),
-        "one": ("bus", pytest.approx(10 * 270e-6), 1.0),
-        "two": ("bus", pytest.approx(10 * 540e-6), 0.75),
-        "l": ("link", pytest.approx(10 * 128e-6), 1.0),
-    }
+    assert [(load.name, load.kind, load.capacity) for load in verdict.loads] == [
+        ("n1", "node", 1.0),
+        ("n2", "node", 0.5),
+        ("n3", "node", 1.0),
+        ("one", "bus", 1.0),
+        ("two", "bus", 0.75),
+        ("l", "link", 1.0),
+    ]
+    assert [load.utilisation for load in verdict.loads] == pytest.approx(
+        [0.05, 0.05, 0.2, 10 * 270e-6, 10 * 540e-6, 10 * 128e-6]
+    )
 
 
 # ---------------------------------------------------------------- waiting

@@ -3,6 +3,8 @@ inequalities."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.compiler.placement_cases import bus, nodes
 from tests.compiler.test_local_search import problem
@@ -83,13 +85,14 @@ def test_whether_routes_are_unique(asked: Vehicle, unique: bool) -> None:
 def test_a_topology() -> None:
     found = topology_of(architecture_of(LINE))
     assert found.ways_in == (("n1", "b1"), ("n2", "b1"), ("g", "b1"), ("n3", "b2"), ("g", "b2"))
-    assert found.behind == {
+    behind = {
         ("n1", "b1"): {"n1"},
         ("n2", "b1"): {"n2"},
         ("g", "b1"): {"n3"},
         ("n3", "b2"): {"n3"},
         ("g", "b2"): {"n1", "n2"},
     }
+    assert found.behind == {arc: frozenset(side) for arc, side in behind.items()}
     everywhere = frozenset(("n1", "n2", "n3"))
     assert found.reach == dict.fromkeys(everywhere, everywhere)
     parted = topology_of(architecture_of(vehicle((bus("b1", "n1", "n2"),))))
@@ -136,6 +139,10 @@ def test_what_a_layout_uses() -> None:
     assert found.medium_loads == {"b1": 0.5, "b2": 0.75}
     assert found.peak == 0.5
     assert respects_capacities(asked, found)
+    for over in ({"b1": 1.1, "b2": 0.0}, {"b1": 0.0, "b2": 1.1}):
+        assert not respects_capacities(asked, replace(found, medium_loads=over))
+    for full in ({"n1": 1.1, "n2": 0.0}, {"n1": 0.0, "n2": 1.1}):
+        assert not respects_capacities(asked, replace(found, node_loads=full))
     alone = lay_out(asked, {"s": "n1", "a": "n3", "b": "n1"}, {"s": [("n1", "b1")]})
     assert alone is None  # the way through the gateway is not among those given
 

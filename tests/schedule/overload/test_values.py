@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ from headway.errors import InputError
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, OverloadTask, Range, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
+from headway.schedule.online.reservation import TaskFacts
+from headway.schedule.online.rop_edf import ReservedEdf1, WholeJobs
 from headway.schedule.overload.admission_over_nodes import NodePath, Stage
 from headway.schedule.overload.load_trials import (
     LoadRow,
@@ -272,3 +276,43 @@ def test_paths_begin_at_any_time_within_their_gap() -> None:
     both = draw_path_jobs([path(1, gap=2), path(1, gap=2)], 8, generator)
     assert both == sorted(both)
     assert [index for _, index in both].count(0) == [index for _, index in both].count(1) == 4
+
+
+class Watched(ReservedEdf1):
+    """Its books can be looked at."""
+
+    books: WholeJobs
+
+    def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> WholeJobs:
+        self.books = super().open(tasks, overhead)
+        return self.books
+
+
+def test_the_books_are_told_how_each_job_ended() -> None:
+    """Of three jobs of 60 % of one window the second is turned down, the others end in time."""
+    policy = Watched()
+    one = TaskSet(name="one", tasks=(soft_task("a", 600_000),))
+    releases = [(at, at + 10 * MS, 0, 6 * MS, 600_000) for at in (0, 0, 10 * MS)]
+    found = simulate(one, releases, policy, 40 * MS)
+    assert (found.tasks[0].rejected, found.tasks[0].late) == (1, 0)
+    assert (policy.books._ended, policy.books._misses) == ([3], [1])
+
+
+def test_a_run_that_nobody_interrupts_is_one() -> None:
+    """Another job is released meanwhile, and runs after it."""
+    tasks = TaskSet(name="two", tasks=(soft_task("a", FULL), soft_task("b", FULL)))
+    record = TrialRecord()
+    releases = [(0, 10 * MS, 0, 4 * MS, 400_000), (MS, 11 * MS, 1, 2 * MS, 200_000)]
+    simulate(tasks, releases, overload_policy_named("op-edf"), 40 * MS, record)
+    assert [tuple(run) for run in record.runs] == [
+        (0, 0, 0, 4 * MS, False),
+        (1, 1, 4 * MS, 6 * MS, False),
+    ]
+
+
+def test_a_path_is_told_with_its_highest_peak() -> None:
+    stages = (Stage(node="n", window=MS, peak=3), Stage(node="m", window=MS, peak=7))
+    two = NodePath(name="p", kind=TaskKind.SOFT, gap=20 * MS, stages=stages)
+    found = run_path_trial([two], [(0, 0)], "op-edf", 10 * MS)
+    (task,) = found.nodes["n"].task_set.tasks
+    assert (task.utilisation.peak, task.period, task.deadline) == (7, 20 * MS, 2 * MS)
