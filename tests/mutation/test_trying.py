@@ -14,7 +14,7 @@ import pytest
 from tests.mutation.mutants import Mutant
 from tests.mutation.reach import Reach, WatchedTest, values_in
 from tests.mutation.telling import table
-from tests.mutation.trying import Tried, Verdict, chosen
+from tests.mutation.trying import Tried, Verdict, chosen, stages_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -206,6 +206,20 @@ def test_as_many_as_the_limit_allows() -> None:
     assert given(4, 1.5, 9, 0.5) == ([1.5, 0.5], [4])
     assert given(4, 5, 3) == ([4, 3], [])
     assert given(9) == ([], [])
+
+
+def test_what_is_run_one_after_the_other() -> None:
+    """All of it in a fork of those that are collected, then the cheapest of it afresh; or, where
+    what runs on import has changed, afresh and the quick ones first."""
+    tests = [WatchedTest(f"a.py::{n}", one, frozenset()) for n, one in enumerate((4, 1.5, 9, 0.5))]
+
+    def seconds(collected: bool) -> list[tuple[bool, list[float]]]:
+        stages = stages_of(tests, 8, collected=collected)
+        return [(fresh, [one.seconds for one in given]) for fresh, given in stages]
+
+    assert seconds(True) == [(False, [1.5, 0.5, 4]), (True, [1.5, 0.5])]
+    assert seconds(False) == [(True, [1.5, 0.5]), (True, [4])]
+    assert stages_of([], 8, collected=True) == []
 
 
 def test_the_table() -> None:

@@ -178,7 +178,8 @@ def try_all(
             if not stages:
                 yield Tried(mutant, Verdict.UNREACHED)
                 continue
-            most = max(len(given) for _, given in stages)
+            afresh = sum(len(given) for fresh, given in stages if fresh)
+            most = max(len(stages[0][1]), afresh)
             trials[copy] = _Trial(mutant, stages, change, begin(copy, stages, change), most)
         time.sleep(0.02)
         for copy, trial in list(trials.items()):
@@ -200,7 +201,7 @@ def stages_of(tests: Sequence[WatchedTest], limit: float, *, collected: bool) ->
         again, more = chosen(tests, limit / 4)
         stages = [(False, quick + slow), (True, again + more)]
     else:
-        stages = [(True, quick), (True, quick + slow if slow else [])]
+        stages = [(True, quick), (True, slow)]
     return [stage for stage in stages if stage[1]]
 
 
