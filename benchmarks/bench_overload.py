@@ -19,7 +19,13 @@ from headway.files import load_query, load_vehicle
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
-from headway.schedule.overload.simulate import Happening, Release, TrialRecord, in_order, simulate
+from headway.schedule.overload.one_processor import (
+    Happening,
+    Release,
+    TrialRecord,
+    in_order,
+    simulate,
+)
 
 LENGTH = 20_000
 """ms"""

@@ -10,6 +10,7 @@ the machine count little; `--page` writes the page of the last plan.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 
@@ -57,12 +58,12 @@ def measure(ecus: int, applications: int, seed: int) -> str:
     return page
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("sizes", nargs="*", default=SIZES, metavar="ECUS:APPLICATIONS")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--page", type=Path)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     page = ""
     for size in given.sizes:
         ecus, _, applications = size.partition(":")

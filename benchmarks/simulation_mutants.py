@@ -126,13 +126,13 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "silence is noticed late",
-        f"{NODES}.peers",
+        f"{NODES}.liveness",
         "if peer.alive and silent > self._timing.silence:",
         "if peer.alive and silent > 3 * self._timing.silence:",
     ),
     PlantedBug(
         "silence is noticed too early",
-        f"{NODES}.peers",
+        f"{NODES}.liveness",
         "if peer.alive and silent > self._timing.silence:",
         "if peer.alive and silent > self._timing.heartbeat // 2:",
     ),
@@ -144,13 +144,13 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "that a peer is back is not told",
-        f"{NODES}.peers",
+        f"{NODES}.liveness",
         "            if peer.lost_at is not None:\n                self._on_back(name)",
         "            if peer.lost_at is None:\n                self._on_back(name)",
     ),
     PlantedBug(
         "that a peer is lost is not told",
-        f"{NODES}.peers",
+        f"{NODES}.liveness",
         "        self._on_lost(name)\n",
         "",
     ),

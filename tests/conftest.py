@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,13 +23,14 @@ MINUTES = (
     "tests/spark/test_cluster.py",
     "tests/spark/test_benchmarks.py::test_all_programs",
     "tests/spark/test_kills.py::test_a_kill_leaves_no_trace[tyre",
-    "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[collision",
-    "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[native",
-    "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline[tyre",
+    "tests/contract/test_pipelines.py::test_a_second_run",
+    "tests/contract/test_pipelines.py::test_an_example_as_a_pipeline",
     # Compiled with sanitizers once more; smaller ones of their kind are always run.
     "tests/contract/test_native_sanitized.py",
     "tests/native/test_native_trace.py::test_random_plans_under_sanitizers",
+    "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_gated]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_named]",
+    "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_plain]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[around_texts]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[own_keyed]",
     "tests/native/test_native_fusion.py::test_memory_is_used_as_it_should[own_plain]",
@@ -38,6 +40,8 @@ MINUTES = (
     "tests/contract/test_native.py::test_random_queries[41",
     "tests/contract/test_native.py::test_random_queries[42",
     "tests/native/test_arm_tuples.py::test_every_function_of_expressions",
+    "tests/native/test_arm_tuples.py::test_the_collision_warning_in_virtual_time",
+    "tests/native/test_native_trace.py::test_random_plans[1-2",
     "tests/native/test_native_trace.py::test_random_plans[2",
     "tests/native/test_native_trace.py::test_random_plans_full_of_windows[1]",
     "tests/native/test_size_budgets.py::test_the_collision_warning[a",
@@ -63,9 +67,11 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
 
 def pytest_configure() -> None:
     """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. What a
-    shell starts in the background ignores Ctrl-C, and so would processes that tests interrupt."""
+    shell starts in the background ignores Ctrl-C, and so would processes that tests interrupt. Java
+    for Spark is started, by tests and by what they start, so that little work costs little time."""
     os.environ.pop("COLUMNS", None)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark" / "conf"))
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook

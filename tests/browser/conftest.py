@@ -45,7 +45,9 @@ def browser() -> Iterator[Browser]:
     # Chromium refuses its sandbox to root, the usual user in containers.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=arguments)
+        chromium = playwright.chromium.launch(
+            executable_path=program, args=arguments, timeout=PATIENCE_S * 1000
+        )
         yield chromium
         chromium.close()
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Visitor
 from tests.browser.sample_replay import OWN, SPEED, WARNED, WARNING_AT, sample_replay
 
-from headway.report.replay.replay_data import Encounter
+from headway.report.replay.replay_data import BrakedWay, Encounter
 from headway.report.replay.replay_page import replay_page
 
 REPLAY = sample_replay()
@@ -217,6 +217,8 @@ def test_keyboard(visitor: Visitor) -> None:
     page.keyboard.press("2")
     page.keyboard.press("f")
     assert (state(page)["run"], state(page)["follow"]) == ("FIFO+", False)
+    page.locator("#speed").select_option("0.1")  # more than a minute to the end
+    page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Space")
     page.wait_for_function("replayState().time > 1.05")
     assert state(page)["playing"]
@@ -280,3 +282,35 @@ def test_damaged_data_is_told_on_the_page(visitor: Visitor) -> None:
     page = visitor.open(PAGE[:start] + PAGE[start + 400 :])
     page.locator("#failure").wait_for(state="visible")
     assert page.locator("#failure").inner_text().startswith("The replay cannot be shown")
+
+
+def test_our_car_brakes_beside_itself(visitor: Visitor) -> None:
+    """Where it would be had it braked: an outline, while our car drives on to meet the next."""
+    way = BrakedWay(begin=2_000_000, speed=SPEED, reaction=0.5, deceleration=8.0)
+    met = (
+        Encounter(WARNED, 6_000_000, False, 2_000_000, 4.0, braked=way),
+        Encounter(WARNED, 6_000_000, True, 2_000_000, 4.0, braked=way, hit=10.0),
+    )
+    runs = tuple(replace(run, encounters=(one,)) for run, one in zip(REPLAY.runs, met, strict=True))
+    page = visitor.open(replay_page(replace(REPLAY, runs=runs, brakes=True)))
+    page.wait_for_function("window.replayState !== undefined")
+    assert seek(page, 1.9)["braking"] == []
+    begin = car(seek(page, 2.0), OWN)
+    for after, driven in (
+        (0.5, 0.5 * SPEED),
+        (1.0, SPEED - 4 * 0.5**2),
+        (3.5, 0.5 * SPEED + SPEED**2 / 16),  # it stands
+    ):
+        (found,) = seek(page, 2.0 + after)["braking"]
+        moved = ((found["x"] - begin["x"]) ** 2 + (found["y"] - begin["y"]) ** 2) ** 0.5
+        assert moved == pytest.approx(driven, abs=0.02)
+    assert state(page)["crashes"] == []
+    assert (
+        "S-EDF brakes and hits 0 of 1; FIFO+ brakes and hits 1 of 1"
+        in page.locator(".story").inner_text()
+    )
+    assert page.locator("aside td.kept:visible").inner_text() == "no touch"
+    assert page.locator("aside p:visible").inner_text().startswith("A crash: the two cars touch.")
+    page.keyboard.press("2")
+    assert seek(page, 6.5)["crashes"] == [WARNED]
+    assert page.locator("aside td.broken:visible").inner_text() == "crash at 36 km/h"

@@ -21,8 +21,8 @@ def test_a_drive_writes_rows_replay_and_summary(tmp_path: Path) -> None:
         "✗ s-edf, no V2V: 6 of 6 cars were seen later than 2.8 s before the impact" in outcome.out
     )
     assert sorted(path.name for path in out.iterdir()) == [
-        "latency.parquet", "meetings.parquet", "recordings", "replay.html", "summary.json",
-        "trials.parquet",
+        "alarms.parquet", "latency.parquet", "meetings.parquet", "recordings", "replay.html",
+        "summary.json", "trials.parquet",
     ]  # fmt: skip
     assert pq.read_table(out / "meetings.parquet").num_rows == 12
     kept = out / "recordings" / "trial0000"
@@ -54,6 +54,35 @@ def test_json_is_the_same_each_time() -> None:
     assert headway("drive", *FEW, "--json").out == first.out
 
 
+def test_every_car_runs_the_query_and_ours_brakes(tmp_path: Path) -> None:
+    """What a car that acts does is told beside the papers' rule, in rows, text and replay."""
+    out = tmp_path / "drive"
+    outcome = headway(
+        "drive", "--cars", "12", "--workers", "1", "--policy", "s-edf", "--v2v", "cars",
+        "--warn-of", "meeting", "--brake", "--out", out,
+    )  # fmt: skip
+    assert outcome.code == 0
+    label = "s-edf, warned of meeting cars"
+    assert f"✓ {label}, braking: 0 of 6 cars were hit (0 by the rule of 2.8 s)." in outcome.out
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    assert summary["warnings"] == [{"setting": label, "trials": 1, "warned": 6, "false": 0}]
+    assert summary["braking"] == [
+        {"setting": label, "met": 6, "late": 0, "crashes": 0, "speed": 0.0}
+    ]
+    stops = pq.read_table(out / "stops.parquet").to_pylist()
+    assert [row["crash"] for row in stops] == [False] * 6
+    assert min(row["nearest"] for row in stops) > 3
+    assert "brakes and hits 0 of 6" in (out / "replay.html").read_text(encoding="utf-8")
+
+
+def test_without_a_radio_braking_comes_too_late() -> None:
+    outcome = headway(
+        "drive", *FEW, "--policy", "s-edf", "--v2v", "off", "--brake", "--reaction", "1.2"
+    )
+    assert outcome.code == 1
+    assert "braking: 6 of 6 cars were hit (6 by the rule of 2.8 s)" in outcome.out
+
+
 BAD: dict[tuple[str, ...], str] = {
     ("--policy", "edf"): "unknown policy 'edf'",
     ("--shed", "fast"): "not a number of tuples/s; got 'fast'",
@@ -61,6 +90,8 @@ BAD: dict[tuple[str, ...], str] = {
     ("--shed", "pcs=100"): "a limit for a policy that is not run; got 'pcs'",
     ("--shed", "100", "--v2v", "off"): "--shed is about V2V tuples, and --v2v is off",
     ("--cars", "3"): "fewer cars than",
+    ("--reaction", "1"): "--reaction is for a car that brakes; add --brake",
+    ("--brake", "--reaction", "2.8"): "a reaction shorter than the 2.8 s in which it stops",
     ("--routes", "x.rou.xml"): "--routes is for SUMO scenarios; add --sumo",
     ("--sumo", "x.net.xml"): "a SUMO network needs its cars; name a route file",
     ("--sumo", "x.net.xml", "--cars", "10"): "the cars are those of the route file",
@@ -85,3 +116,6 @@ def test_a_fleet_drives_a_scenario_or_a_recording(tmp_path: Path) -> None:
     cars = headway("fleet", example / "query.yaml", "--cars", "9", "--output", tmp_path / "fleet")
     assert cars.code == 2
     assert "--cars is for scenarios" in cars.err
+    talk = headway("fleet", example / "query.yaml", "--v2v", "cars", "--output", tmp_path / "fleet")
+    assert talk.code == 2
+    assert "--v2v is for scenarios" in talk.err

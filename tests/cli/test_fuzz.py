@@ -18,7 +18,7 @@ from tests.cli.invoke import EXAMPLES, headway
 from tests.exploring import examples
 
 FOLDERS = [EXAMPLES / name for name in ("hello", "tyre_watch", "collision_warning")]
-fuzz = examples(40)
+fuzz = examples(25)
 
 LIKELY = st.sampled_from(
     [
@@ -130,12 +130,13 @@ def spoil(tree: Any, data: st.DataObject) -> None:
             other[target] = one
 
 
-def run_spoilt(folder: Path, spoilt: str, text: str, scratch: Path) -> None:
+def run_spoilt(folder: Path, spoilt: str, text: str, scratch: Path, *options: str) -> None:
     """Compiles the example with one of its files replaced."""
     for path in folder.glob("*.yaml"):
         (scratch / path.name).write_text(path.read_text())
     (scratch / spoilt).write_text(text)
-    outcome = headway("compile", scratch / "query.yaml", "--vehicle", scratch / "vehicle.yaml")
+    vehicle = scratch / "vehicle.yaml"
+    outcome = headway("compile", scratch / "query.yaml", "--vehicle", vehicle, *options)
     assert outcome.code in (0, 1, 2), outcome.err
     assert "Traceback" not in outcome.err
     if outcome.code == 2:
@@ -161,12 +162,14 @@ def test_spoilt_trees(
 
 
 @pytest.mark.parametrize("spoilt", ["query.yaml", "vehicle.yaml", "components.yaml"])
-@examples(20)
+@examples(10)
 @given(data=st.data())
 def test_spoilt_texts(
     spoilt: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """A piece cut out, or another piece of the file put in its place."""
+    """A piece cut out, or another piece of the file put in its place. Most of these files compile
+    and cannot keep their promises: looking for what would help is most of the time, and is tried
+    with spoilt trees."""
     folder = EXAMPLES / "collision_warning"
     text = (folder / spoilt).read_text()
     start = data.draw(st.integers(0, len(text)))
@@ -174,4 +177,4 @@ def test_spoilt_texts(
     copied = data.draw(st.integers(0, len(text)))
     length = data.draw(st.integers(0, 20))
     text = text[:start] + text[copied : copied + length] + text[end:]
-    run_spoilt(folder, spoilt, text, tmp_path_factory.mktemp("fuzz"))
+    run_spoilt(folder, spoilt, text, tmp_path_factory.mktemp("fuzz"), "--no-advice")

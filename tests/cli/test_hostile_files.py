@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.cli.running import BEGIN, HELLO, headway, run, steady, write_speeds
+from tests.waiting import PATIENCE_S
 
 # ---------------------------------------------------------------- files that point at a source
 
@@ -189,7 +190,7 @@ main()
 
 def with_room_for(size: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-B", "-c", FULL, str(size), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "jsonl"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.running import HELLO
+from tests.waiting import PATIENCE_S
 
 PLAIN = """
 import sys
@@ -23,7 +24,7 @@ main()
 
 def without_extras(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", PLAIN, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize(

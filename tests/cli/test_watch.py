@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.cli.invoke import headway
 from tests.engine.test_live_state import STATE
+from tests.waiting import PATIENCE_S
 
 from headway.cli.watch_server import Latest, WatchServer
 from headway.engine.live_state import LIVE, LiveState, write_live
@@ -43,7 +44,7 @@ def served() -> Iterator[tuple[Given, Latest, int]]:
 
 
 def ask(port: int, path: str, host: str = "localhost") -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     connection.request("GET", path, headers={"Host": f"{host}:{port}"})
     answer = connection.getresponse()
     return answer.status, answer.read().decode()
@@ -68,7 +69,7 @@ def test_what_is_served(served: tuple[Given, Latest, int]) -> None:
 
 def test_events_come_as_states_change(served: tuple[Given, Latest, int]) -> None:
     given, _, port = served
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     connection.request("GET", "/events", headers={"Host": f"localhost:{port}"})
     stream = connection.getresponse()
     given.state = replace(STATE, passed=777)

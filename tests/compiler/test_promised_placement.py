@@ -197,6 +197,30 @@ def test_many_placements_are_climbed_within_the_tries(monkeypatch: pytest.Monkey
     assert found >= 3
 
 
+def test_among_many_nodes_the_near_ones_are_tried_first() -> None:
+    """`heavy` reads `first`, which stays beside its sensor on n3. Only then come n0, n1, …"""
+    names = [f"n{number}" for number in range(promised_placement.MANY_NODES + 1)]
+    unlike = ", ".join(f"{name}: {{rate: 1.{place:02}}}" for place, name in enumerate(names))
+    text = f"""
+vehicle: v
+nodes: {{{unlike}}}
+buses: {{can: {{kind: can, bit_rate: 500 kbit/s, nodes: [{", ".join(names)}]}}}}
+sensors: {{s: n3}}
+pins: {{light: n5}}
+"""
+    compilation = least_traffic(query(), parse_vehicle(text).vehicle)
+    search = PromiseSearch(compilation, problem_of(compilation))
+    assert compilation.verdict is not None
+    targets = frozenset(one.key for one in compilation.verdict.requirements)
+    search._limits = {one.key: one.limit for one in compilation.verdict.requirements}
+    here = search.judged({**compilation.placement, "heavy": "n9"}, targets)
+    assert here is not None
+    assert search.movable == ["heavy"]
+    changes = list(search._changes(here, targets))
+    assert changes[:3] == [{"heavy": "n3"}, {"heavy": "n0"}, {"heavy": "n1"}]
+    assert {"heavy": "n9"} not in changes
+
+
 def test_no_more_placements_are_looked_at_than_there_are_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -29,11 +29,10 @@ from headway.spark.lowering.regions import part_with
 from headway.spark.session.restarts import Restarts
 from headway.spark.sources.intake import StreamedTuples
 from headway.spark.storage.locations import Location
-from headway.spark.streams.direct_way import DirectWay
 from headway.spark.streams.lower_stream import LoweredKind, outputs_by_kind
 from headway.spark.streams.micro_batches import GroupWork, MicroBatches, RowWay
 from headway.spark.streams.spark_way import SparkWay
-from headway.spark.streams.ways import PLAIN_JOBS
+from headway.spark.streams.ways import PLAIN_JOBS, DirectWay
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -107,19 +107,19 @@ def test_an_example_as_a_pipeline(folder: Path, tmp_path: Path) -> None:
     assert differences(expected, answer_of(plan, project)) == []
 
 
-def test_every_way_and_a_second_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second run finds more files: tables take what is new, views all. The user's own module is
-    carried along: the pipeline does not find it where it came from."""
+@pytest.fixture
+def every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Plan, Recording]:
+    """The user's own module is carried along: the pipeline does not find it where it came from."""
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "users_own_module.py").write_text(MODULE, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path / "own"))
     query = parse_query(EVERY_WAY).query
-    plan = compile_query(query)
-    whole = recording_of(query, random.Random(5), steps=60)
-    middle = sorted(one.arrived_at for one in whole.tuples)[len(whole.tuples) // 2]
-    first = Recording(tuple(one for one in whole.tuples if one.arrived_at <= middle))
-    rest = Recording(tuple(one for one in whole.tuples if one.arrived_at > middle))
-    project = project_of(plan, first, tmp_path)
+    return compile_query(query), recording_of(query, random.Random(5), steps=60)
+
+
+def test_every_way(every_way: tuple[Plan, Recording], tmp_path: Path) -> None:
+    plan, recording = every_way
+    project = project_of(plan, recording, tmp_path)
     kinds = Counter((one.kind.value, one.content.value) for one in project.datasets)
     assert kinds == {
         ("table", "stream"): 1,
@@ -128,11 +128,22 @@ def test_every_way_and_a_second_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("materialized_view", "engine"): 1,
         ("materialized_view", "output"): 6,
     }
-    expected, later = meaning(plan, first), meaning(plan, whole)
-    assert {name for _, name, _ in expected} == {output.name for output in query.outputs}
+    expected = meaning(plan, recording)
+    assert {name for _, name, _ in expected} == {output.name for output in plan.query.outputs}
+    run_pipeline(project.folder)
+    assert differences(expected, answer_of(plan, project)) == []
+
+
+def test_a_second_run(every_way: tuple[Plan, Recording], tmp_path: Path) -> None:
+    """It finds more files: tables take what is new, views all."""
+    plan, whole = every_way
+    middle = sorted(one.arrived_at for one in whole.tuples)[len(whole.tuples) // 2]
+    first = Recording(tuple(one for one in whole.tuples if one.arrived_at <= middle))
+    rest = Recording(tuple(one for one in whole.tuples if one.arrived_at > middle))
+    project = project_of(plan, first, tmp_path)
     hive = ("--conf", "spark.sql.catalogImplementation=hive")  # remembers tables between runs
     run_pipeline(project.folder, *hive)
-    assert differences(expected, answer_of(plan, project)) == []
+    assert differences(meaning(plan, first), answer_of(plan, project)) == []
     add_files(plan, rest, tmp_path / "recording", "1")
     run_pipeline(project.folder, *hive)
-    assert differences(later, answer_of(plan, project)) == []
+    assert differences(meaning(plan, whole), answer_of(plan, project)) == []

@@ -16,13 +16,13 @@ from headway.engine.live_state import (
     LIVE,
     PLAN,
     RECENT,
-    EventLog,
     LiveEvent,
     LiveMedium,
     LiveNode,
     LiveOperator,
     LiveOutput,
     LiveState,
+    RecentEvents,
     RecentLatencies,
     read_live,
     write_live,
@@ -80,7 +80,7 @@ def test_percentiles_are_of_the_last_tuples() -> None:
 
 
 def test_only_the_last_events_are_kept() -> None:
-    log = EventLog()
+    log = RecentEvents()
     for number in range(1000):
         log.add(number, "n", "x")
     assert len(log.all()) == 200

@@ -8,7 +8,7 @@ import pytest
 from tests.gateway.trial import trial_plan
 
 from headway.errors import InputError
-from headway.gateway.gateway_base import GATEWAYS, Gateway, address_of
+from headway.gateway.gateway_base import GATEWAYS, MessageGateway, address_of
 from headway.gateway.live_query import Links
 from headway.gateway.message_columns import message_names
 from headway.model.schema import schema
@@ -30,7 +30,7 @@ def test_the_parts() -> None:
 @pytest.mark.parametrize("name", GATEWAYS)
 def test_every_gateway(name: str) -> None:
     gateway = GATEWAYS[name]
-    assert isinstance(gateway, Gateway)
+    assert isinstance(gateway, MessageGateway)
     assert gateway.summary
     assert all(gateway.takes.values())
     found, address = address_of(f"{name}://host/place")

@@ -17,7 +17,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         "src/headway/schedule/static/periodic.py",
     ),
     "overload": (
-        "src/headway/schedule/overload/simulate.py",
+        "src/headway/schedule/overload/one_processor.py",
         "src/headway/schedule/overload/load_trials.py",
         "src/headway/schedule/overload/admission_over_nodes.py",
     ),
@@ -49,6 +49,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     ),
     "operators": ("src/headway/engine/operators/*.py",),
     "nodes": (
+        "src/headway/engine/nodes/liveness.py",
         "src/headway/engine/nodes/peers.py",
         "src/headway/engine/nodes/greeting.py",
         "src/headway/engine/nodes/links.py",

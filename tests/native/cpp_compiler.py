@@ -38,7 +38,7 @@ def compiler() -> list[str]:
     pytest.skip("there is no C++ compiler on this machine")
 
 
-def compile_program(source: str, folder: Path, flags: Iterable[str] = ("-O1",)) -> Path:
+def compile_program(source: str, folder: Path, flags: Iterable[str] = ("-O0",)) -> Path:
     """An executable of the source, every warning an error."""
     text, program = folder / "program.cpp", folder / "program"
     text.write_text(source, encoding="utf-8")

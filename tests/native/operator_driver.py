@@ -58,7 +58,7 @@ def built(source: str, flags: tuple[str, ...] = GROWS) -> Path:
     if set(SANITIZED) <= set(flags) and not sanitizers_work():
         pytest.skip("the C++ compiler has no AddressSanitizer and UndefinedBehaviorSanitizer")
     folder = Path(tempfile.mkdtemp(dir=_folder()))
-    return compile_program(source, folder, ["-O1", *flags, f"-I{HERE}"])
+    return compile_program(source, folder, ["-O0", *flags, f"-I{HERE}"])
 
 
 # -------------------------------------------------------------------- rows

@@ -320,7 +320,7 @@ def test_groups(tmp_path: Path, sanitized: bool) -> None:
     texts += ["window_start", "unix_micros(window_end) + count(*)", "CAST(c AS int)", "sum(f)"]
     texts += ["avg(d)", "upper(max(s)) || min(u)", "sum(d) - sum(d)", "count_if(b AND c)", "min(f)"]
     source, struct, out, typed = aggregate_program(texts, ("c",), COLUMNS)
-    built = compile_program(source, tmp_path, ["-O1", *(SANITIZED if sanitized else ())])
+    built = compile_program(source, tmp_path, ["-O0", *(SANITIZED if sanitized else ())])
     functions = compile_aggregates(typed, Scope.aggregate(COLUMNS), ("c",))
     place = [field.name for field in COLUMNS.columns].index("c")
     rng = Random(4)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,5 +31,5 @@ def run_python(place: Path | None, *arguments: str) -> subprocess.CompletedProce
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE_S,
     )

@@ -1,4 +1,4 @@
-"""Chain: the example of its paper, and lower envelopes worked out by hand."""
+"""Chain: what is held in memory, and lower envelopes, worked out by hand."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def held(plan: Plan, policy: str, sizes: Mapping[str, float]) -> list[float]:
     return found
 
 
-def test_the_example_of_the_paper() -> None:
-    """o1 leaves a fifth of a tuple, o2 nothing. Table 1 of the paper, FIFO and Greedy: as long as
-    tuples come, working o1 off first keeps the queue shorter."""
+def test_what_is_held_while_tuples_come() -> None:
+    """o1 leaves a fifth of a tuple, o2 nothing: as long as tuples come, working o1 off first keeps
+    the queue shorter."""
     plan = plan_of(IN_A_ROW, ["out"], {"o1": 0.2})
     sizes = {"o1": 0.2, "o2": 0.0}
     assert held(plan, "fifo+", sizes) == [1.0, 1.2, 2.0, 2.2, 3.0]

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-from tests.simulation.cases import CALM, OVERLOAD, campaign
+from tests.simulation.cases import CALM, OVERLOAD, PATIENCE, campaign
 
 from headway.engine.jobs import ReadyJob
 from headway.engine.kernel import Kernel
-from headway.engine.nodes.links import Connection, Outgoing, Place
+from headway.engine.nodes.links import Connection, FramePlace, Outgoing
+from headway.engine.nodes.liveness import Liveness
 from headway.engine.nodes.node_process import OtherNodes
-from headway.engine.nodes.peers import Liveness, Peers
+from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.wire_format import FrameKind, Sent
 from headway.model.quantities import MILLISECOND
 from headway.simulation.campaign import Campaign
@@ -47,7 +48,7 @@ def test_a_frame_lost_on_reconnect_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_tuple_taken_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def take_rows(others: OtherNodes, stream: str, rows: list[Sent], place: Place) -> None:
+    def take_rows(others: OtherNodes, stream: str, rows: list[Sent], place: FramePlace) -> None:
         real(others, stream, [*rows, rows[0]], place)
 
     real = OtherNodes.take_rows
@@ -97,6 +98,49 @@ def test_a_drop_that_is_not_named_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(Kernel, "lose", lose)
     made = campaign(OVERLOAD, every=10_000, tuples=100, most_waiting=6)
     assert finds(made, "every missing tuple has a reason")
+
+
+def judged(made: Campaign, *faults: Fault) -> set[str]:
+    """The rules that a run with just these faults breaks."""
+    plan = replace(made.plan(0), faults=faults)
+    run = SimulatedCar(made.setting, made.setting.parts, plan).run()
+    return {violation.rule for violation in judge(made.setting, made.expected, run).violations}
+
+
+def test_a_connection_that_stays_broken_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was kept for the peer is named in the report, and yet it should have been delivered."""
+    made = campaign("faults: none", timing=PATIENCE)
+    reset = Fault(kind=FaultKind.RESET, at=900 * MILLISECOND, until=None, nodes=("centre", "rear"))
+    assert judged(made, reset) == set()
+    real = Outgoing.down
+    monkeypatch.setattr(Outgoing, "down", lambda link, at, wait: real(link, 1 << 62, wait))
+    assert "what is kept is delivered" in judged(made, reset)
+
+
+def test_a_peer_that_is_looked_for_ever_less_often_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has come back, and what it should get comes late."""
+    made = campaign("faults: none", tuples=90, every=50_000)
+    ms = MILLISECOND
+    crash = Fault(kind=FaultKind.CRASH, at=500 * ms, until=2_100 * ms, nodes=("centre",), calls=5)
+    assert judged(made, crash) == set()
+
+    def down(link: Outgoing, at: int, backoff: int) -> None:
+        wait = max(500 * ms, 2 * link.backoff)
+        real(link, at if link.up else at - backoff + wait, wait)
+
+    real = Outgoing.down
+    monkeypatch.setattr(Outgoing, "down", down)
+    assert "a healed car is in time" in judged(made, crash)
+
+
+def test_a_good_bye_that_is_taken_for_silence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def finished(liveness: Liveness, name: str) -> None:
+        liveness.refused(name, 0)
+
+    monkeypatch.setattr(Liveness, "finished", finished)
+    assert "nobody is lost without a cause" in judged(campaign("faults: none"))
 
 
 # -------------------------------------------------------------------- what it found

@@ -142,3 +142,17 @@ def test_a_damaged_part_is_refused(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(FileError, match=r"is no whole MCAP file: cut short or damaged"):
         read(tmp_path, SPEED)
+
+
+def test_whatever_bit_is_wrong_the_file_is_read_or_refused(tmp_path: Path) -> None:
+    """Lengths too, by which a reader may ask for more memory than there is."""
+    path = drive(tmp_path / "drive.mcap")
+    whole = path.read_bytes()
+    refused = 0
+    for place in range(0, len(whole), 7):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x80]) + whole[place + 1 :])
+        try:
+            read(tmp_path, SPEED)
+        except (DataError, FileError, UnsupportedError):
+            refused += 1
+    assert refused > len(whole) // 20

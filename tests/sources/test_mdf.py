@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -213,6 +214,11 @@ def test_blocks_that_are_whole(tmp_path: Path) -> None:
         # a byte of a block is missing; a link that leads to the very end
         ((block(b"##HD", length=25),), "is cut short: a block that should be at byte 64"),
         ((block(b"##HD", 96),), "is cut short: a block that should be at byte 96"),
+        # one that leads further than any file goes
+        (
+            (block(b"##HD", 2**64 - 1),),
+            "a block that should be at byte 18,446,744,073,709,551,615 is not whole",
+        ),
         # a block shorter than its own links, by one byte
         (
             (block(b"##HD", 96, 0, length=39), bytes(40)),
@@ -235,6 +241,31 @@ def test_damaged_blocks(tmp_path: Path, blocks: tuple[bytes, ...], told: str) ->
     with pytest.raises(FileError) as raised:
         whole(tmp_path, *blocks)
     assert told in str(raised.value)
+
+
+def test_a_channel_outside_of_its_records_is_refused(tmp_path: Path) -> None:
+    """What reads the samples does so in C, wherever that leads."""
+    path = measurement(tmp_path / "drive.mf4")
+    content = bytearray(path.read_bytes())
+    begin = content.index(b"##CN")  # id, gap, length, number of links, links, then what it says
+    links = int.from_bytes(content[begin + 16 : begin + 24], "little")
+    offset = begin + 24 + 8 * links + 4
+    content[offset : offset + 4] = (28_416).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(FileError, match=r"is damaged: channel '\w+' lies outside of its records"):
+        read(tmp_path, POINTER + "group: fast\n")
+
+
+@pytest.mark.parametrize("part", [b"##CN", b"##CG", b"##DG", b"##TX"])
+def test_what_trips_the_reader_is_told_and_nothing_else(tmp_path: Path, part: bytes) -> None:
+    """No complaint of what it had half made follows: an error nobody catches fails a test."""
+    path = measurement(tmp_path / "drive.mf4")
+    path.write_bytes(path.read_bytes().replace(part, b"##XX"))
+    try:
+        read(tmp_path, POINTER + "group: fast\n")
+    except (DataError, FileError) as error:
+        assert str(path) in str(error)  # noqa: PT017 - some damage makes no difference
+    gc.collect()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """A process that knows Spark through Spark Connect only; says what differs from the meaning.
 
 In one process Spark is either classic or Connect, so the tests start this one:
-``python -m tests.spark.connect_answers``
+``python -m tests.spark.connect_answers FOLDER``
 """
 
 from __future__ import annotations
@@ -9,16 +9,21 @@ from __future__ import annotations
 import os
 import random
 import sys
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 from tests.contract.cases import query_of
 from tests.contract.engines import side_of_batch, spark_batch
+from tests.contract.examples import recording_of
 from tests.contract.random_queries import random_recording
 from tests.contract.recordings import differences, meaning, meant_side
+from tests.spark.test_library_streams import QUERY, add_file, meant, rows
 
 import headway as hw
 from headway.compiler import compile_query
-from headway.spark import batch
+from headway.errors import EnvironmentMissing
+from headway.files import parse_query
+from headway.spark import batch, stream
 from headway.spark.session.java_runtime import java_home
 
 SMALL = {
@@ -59,7 +64,30 @@ def library(spark: SparkSession) -> list[str]:
     return told
 
 
-def main() -> None:
+def streamed(spark: SparkSession, folder: Path) -> list[str]:
+    """A stream without state; all outputs together cannot be started here."""
+    query = parse_query(QUERY).query
+    plan = compile_query(query)
+    recording = recording_of(query, random.Random(11), steps=60)
+    add_file(plan, recording, folder / "speed", 0)
+    schema = spark.read.parquet(str(folder / "speed")).schema
+    speed = spark.readStream.schema(schema).parquet(str(folder / "speed"))
+    outputs = stream(query, {"speed": speed})
+    one = outputs["ratio"].writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+    one.trigger(availableNow=True).start(str(folder / "out")).awaitTermination()
+    expected = meant(plan, recording, "ratio")
+    wrong = differences(expected, rows(folder / "out", plan, "ratio"))
+    try:
+        outputs.start(output=folder / "all", checkpoint=folder / "others")
+    except EnvironmentMissing as missing:
+        if "through Spark Connect nobody can commit micro-batches" not in str(missing):
+            wrong.append(f"refused for another reason: {missing}")
+    else:
+        wrong.append("all outputs were started")
+    return wrong + (["a refused stream left a folder"] if (folder / "all").exists() else [])
+
+
+def main(folder: Path) -> None:
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # Spark's own word for: take a port that is free.
@@ -69,11 +97,12 @@ def main() -> None:
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     try:
-        told = [f"by {type(spark).__module__}", *library(spark), *contract(spark), "all was asked"]
+        told = [f"by {type(spark).__module__}", *library(spark), *contract(spark)]
+        told += [*streamed(spark, folder), "all was asked"]
         sys.stdout.write("\n".join(told) + "\n")
     finally:
         spark.stop()
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

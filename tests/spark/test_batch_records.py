@@ -27,10 +27,9 @@ from headway.model.quantities import SECOND
 from headway.spark.batches.batch_sinks import Sink
 from headway.spark.sources.intake import IntakePiece
 from headway.spark.storage.locations import Location
-from headway.spark.streams.direct_way import DirectWay
 from headway.spark.streams.micro_batches import GroupWork, MicroBatches, RowWay, StreamBounds
 from headway.spark.streams.spark_way import SparkWay
-from headway.spark.streams.ways import PLAIN_JOBS
+from headway.spark.streams.ways import PLAIN_JOBS, DirectWay
 
 BEGIN = 1_767_225_600_000_000
 TIME = pa.timestamp("us", tz="UTC")

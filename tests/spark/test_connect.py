@@ -1,10 +1,11 @@
-"""Batches through Spark Connect: the same answers, without a JVM at hand."""
+"""Batches and streams through Spark Connect: the same answers, without a JVM at hand."""
 
 from __future__ import annotations
 
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -23,9 +24,9 @@ def there(module: str) -> bool:
     reason="Spark Connect needs grpcio, grpcio-status, googleapis-common-protos and zstandard: "
     "pip install 'headway[connect]'",
 )
-def test_a_batch_through_connect_gives_the_meaning() -> None:
+def test_what_goes_through_connect_gives_the_meaning(tmp_path: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.spark.connect_answers"],
+        [sys.executable, "-m", "tests.spark.connect_answers", str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=900,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,13 +17,11 @@ from tests.contract.examples import recording_of
 from tests.contract.recordings import Answer, Recording, comparable, differences, meaning
 from tests.waiting import PATIENCE_S, until
 
-import headway
 from headway.compiler import compile_query
 from headway.errors import DataError, FileError, InputError, UnsupportedError
 from headway.files import parse_query
 from headway.model.plan import Plan
 from headway.spark import stream
-from headway.spark.session.java_runtime import java_home
 from headway.spark.streams.asked_stream import RunningStream
 
 if TYPE_CHECKING:
@@ -207,55 +203,3 @@ def test_an_output_with_state_is_no_dataframe(spark: SparkSession) -> None:
         outputs["mean"]
     with pytest.raises(InputError, match="it has ratio, mean"):
         outputs["means"]
-
-
-CONNECT = """
-import sys
-from pathlib import Path
-from pyspark.sql import SparkSession
-from headway.errors import EnvironmentMissing
-from headway.files import parse_query
-from headway.spark import stream
-
-spark = SparkSession.builder.remote("local[2]").getOrCreate()
-folder = Path(sys.argv[1])
-schema = spark.read.parquet(str(folder / "speed")).schema
-speed = spark.readStream.schema(schema).parquet(str(folder / "speed"))
-outputs = stream(parse_query((folder / "query.yaml").read_text()).query, {"speed": speed})
-query = outputs["ratio"].writeStream.option("checkpointLocation", str(folder / "checkpoint"))
-query.trigger(availableNow=True).start(str(folder / "out")).awaitTermination()
-try:
-    outputs.start(output=folder / "all", checkpoint=folder / "others")
-except EnvironmentMissing as missing:
-    assert "through Spark Connect nobody can commit micro-batches" in str(missing)
-    assert not (folder / "all").exists()
-    print("refused")
-"""
-
-
-def test_through_spark_connect(plan: Plan, recording: Recording, tmp_path: Path) -> None:
-    pytest.importorskip("grpc", reason="Spark Connect needs grpcio: pip install 'headway[connect]'")
-    add_file(plan, recording, tmp_path / "speed", 0)
-    (tmp_path / "query.yaml").write_text(QUERY, encoding="utf-8")
-    environment = {
-        **os.environ,
-        "JAVA_HOME": str(java_home()),
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYTHONPATH": str(Path(headway.__file__).parents[1]),
-        "SPARK_TESTING": "1",  # a port of its own: others may be using the usual one
-    }
-    environment.pop("SPARK_REMOTE", None)
-    done = subprocess.run(
-        [sys.executable, "-c", CONNECT, str(tmp_path)],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    assert "refused" in done.stdout
-    expected = meant(plan, recording, "ratio")
-    assert differences(expected, rows(tmp_path / "out", plan, "ratio")) == []

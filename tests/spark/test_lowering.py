@@ -27,10 +27,9 @@ from headway.spark.capabilities import Mode, problems, refuse_unsupported
 from headway.spark.lowering.regions import keeps_state, region_of
 from headway.spark.sources.intake import StreamedTuples
 from headway.spark.storage.locations import Location
-from headway.spark.streams.direct_way import DirectWay
 from headway.spark.streams.lower_stream import lower_stream, with_heartbeat, without_heartbeat
 from headway.spark.streams.micro_batches import GroupWork, MicroBatches, StreamBounds
-from headway.spark.streams.ways import PLAIN_JOBS
+from headway.spark.streams.ways import PLAIN_JOBS, DirectWay
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,11 +20,11 @@ from headway.spark.accounting import Account
 from headway.spark.session.spark_failures import explained
 from headway.spark.state.batch_manifest import BatchRecord, BatchRecords
 from headway.spark.state.step_task import (
-    DroppedRows,
     NativeRows,
     NewState,
     OutputRows,
     Produced,
+    SideTuples,
 )
 from headway.spark.state.task_files import TaskFiles, TaskReport, report_from
 from headway.spark.state.vehicle_steps import SIDE_TABLE
@@ -61,13 +61,13 @@ def alarms(*values: float) -> OutputRows:
     )
 
 
-def dropped(*wheres: str) -> DroppedRows:
+def dropped(*wheres: str) -> SideTuples:
     told = [
         {"kind": "failed", "time": NOW, "where": where, "reason": "why", "row": "[]",
          "vehicle": "a"}
         for where in wheres
     ]  # fmt: skip
-    return DroppedRows(pa.Table.from_pylist(told, SIDE_TABLE))
+    return SideTuples(pa.Table.from_pylist(told, SIDE_TABLE))
 
 
 def files(folder: Path, batch: str = "batch-0000000007", began: int = 0) -> TaskFiles:

@@ -143,7 +143,7 @@ def test_a_changed_query_goes_on_where_it_is_adopted(tmp_path: Path) -> None:
     last = json.loads(told.read_text().splitlines()[-1])
     assert (last["headway.query"], last["headway.alarm.tuples"]) == ("hello", 1)
     wrong = stream(given, output, "--upload-gap", "soon")
-    assert "--upload-gap: 'soon' is not a duration" in wrong.output
+    assert "--upload-gap: not a duration; got soon" in wrong.output
     changed = tmp_path / "query.yaml"
     changed.write_text(HELLO.read_text().replace("v > 30", "v > 32"))
     write(given, 1, 31.5)

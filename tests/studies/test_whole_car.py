@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import pytest
+from benchmarks import bench_whole_car
 
 from headway.model.vehicle import BusKind
 from headway_studies.beyond import whole_car
@@ -25,6 +27,11 @@ def row() -> Row:
 def test_the_same_numbers_give_the_same_car() -> None:
     assert draw_car(30, 10, 4) == draw_car(30, 10, 4)
     assert draw_car(30, 10, 4) != draw_car(30, 10, 5)
+
+
+def test_too_small_a_car_is_refused() -> None:
+    with pytest.raises(ValueError, match="a car of 19 ECUs: at least 20, or a domain has none"):
+        draw_car(19, 4, 1)
 
 
 @pytest.mark.parametrize("ecus", [20, 70, 100])
@@ -65,6 +72,15 @@ def test_a_small_car_compiles() -> None:
     assert (found["outputs"], found["kept"]) == (8, 8)
     assert found["buses"] == 6
     assert 0 < number(found, "bus_load") < 1
+
+
+def test_the_benchmark_on_a_small_car(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "plan.html"
+    bench_whole_car.main(["20:4", "--seed", "2", "--page", str(page)])
+    told = capsys.readouterr().out
+    assert "20 ECUs, 6 buses, 4 applications" in told
+    assert "4 of 4 promised" in told
+    assert "whole_car on 20_ECUs" in page.read_text(encoding="utf-8")
 
 
 def test_what_is_told_of_several_cars() -> None:

@@ -32,7 +32,7 @@ from headway.engine.run_folder import SUMMARY
 from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
 from headway.model.plan import Plan
-from headway.model.quantities import parse_duration
+from headway.model.quantities import duration_option
 from headway.report.plan.plan_tables import NONE, Table
 from headway.report.tables import run_tables
 from headway.spark.session import spark_session
@@ -188,11 +188,12 @@ class SparkOptions:
 
     @property
     def forget_ns(self) -> int | None:
-        return _nanoseconds(self.forget, "--forget")
+        return None if self.forget is None else duration_option("--forget", self.forget)
 
     @property
     def upload_gap_ns(self) -> int | None:
-        return _nanoseconds(self.upload_gap, "--upload-gap")
+        gap = self.upload_gap
+        return None if gap is None else duration_option("--upload-gap", gap)
 
     def sink(self) -> Sink:
         from headway.spark.batches.batch_sinks import Sink
@@ -203,16 +204,6 @@ class SparkOptions:
     def data(self) -> dict[str, Any]:
         return {"engine": "spark", "mode": self.mode.value, "master": self.master,
                 "policy": self.policy}  # fmt: skip
-
-
-def _nanoseconds(text: str | None, option: str) -> int | None:
-    """InputError where it is no duration."""
-    if text is None:
-        return None
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise InputError(str(error), at=option) from None
 
 
 def run_spark(

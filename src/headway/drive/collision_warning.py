@@ -2,9 +2,9 @@
 is equipped.
 
 The query is compiled once, as the files say: placement, trains and deadlines stay the same in all
-runs. A variant changes only how many V2V tuples the load shedder lets in, which ones, and (to see
-how much hangs on an assumption) what a fused item costs and whether a fusion can be preempted
-between its items. It is not compiled anew, because the
+runs. A variant changes only how many V2V tuples the load shedder lets in, which ones, of which cars
+there is a time to collision, and (to see how much hangs on an assumption) what a fused item costs
+and whether a fusion can be preempted between its items. It is not compiled anew, because the
 compiler refuses what the vehicle cannot carry, and a drive is to show just that.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from headway.compiler import compile_query
 from headway.compiler.passes import recompile
+from headway.drive.warned_of import WarnedOf, warning_of
 from headway.errors import InputError, Place, Problem
 from headway.files import load_query, load_vehicle
 from headway.files.shipped_examples import example_folder
@@ -31,6 +32,8 @@ from headway.schedule.online import engine_policy_named
 
 NAME = "collision_warning"
 RADIO = "v2v"
+BROADCAST = "output1"
+"""what a car sends to the others (S-EDF section 6.2.1)"""
 FUSION = "sdfo2"
 SHED_WINDOW = 100 * MILLISECOND
 """The load shedder counts in windows of one radio cycle."""
@@ -99,12 +102,14 @@ def plan_for(
     keep: KeptTuples = KeptTuples.RANDOM,
     item_cost: int | None = None,
     between_items: bool | None = None,
+    warned_of: WarnedOf = WarnedOf.CLOSING,
 ) -> Plan:
     """A variant: at most ``shed`` V2V tuples per second (None: as the query says), and type 2
     fusion at ``item_cost`` nanoseconds an item, with 11.0 ms for one item as printed, which can be
-    preempted ``between_items`` or only when it is done (S-EDF section 5.3)."""
+    preempted ``between_items`` or only when it is done (S-EDF section 5.3). output2 has a TTC of
+    the cars ``warned_of``."""
     plan = _compiled(application)
-    query = plan.query
+    query = warning_of(plan.query, warned_of)
     sources = tuple(_shedding(source, shed, keep) for source in query.sources)
     steps = tuple(_costing(step, item_cost, between_items) for step in query.steps)
     return recompile(plan, replace(query, sources=sources, steps=steps))
@@ -157,7 +162,8 @@ class Setting:
     """Checked when made. ``shed``: V2V tuples per second that the load shedder lets in, None for as
     many as the query says. ``item_cost``: nanoseconds of type 2 fusion per item, None for the
     query's. ``between_items``: whether type 2 fusion can be preempted there, None for the query's;
-    S-EDF as printed preempts between operators only."""
+    S-EDF as printed preempts between operators only. ``warned_of``: the cars that output2 has a TTC
+    of."""
 
     policy: str = "s-edf"
     v2v: bool = True
@@ -165,6 +171,7 @@ class Setting:
     keep: KeptTuples = KeptTuples.RANDOM
     item_cost: int | None = None
     between_items: bool | None = None
+    warned_of: WarnedOf = WarnedOf.CLOSING
 
     def __post_init__(self) -> None:
         engine_policy_named(self.policy)
@@ -183,11 +190,18 @@ class Setting:
             parts.append(f"{self.shed}/s")
         if self.between_items:
             parts.append("between items")
+        if self.warned_of is not WarnedOf.CLOSING:
+            parts.append(f"warned of {self.warned_of} cars")
         return ", ".join(parts)
 
 
 def plan_of(application: QueryInVehicle, setting: Setting) -> Plan:
     """The variant that a setting names."""
     return plan_for(
-        application, setting.shed, setting.keep, setting.item_cost, setting.between_items
+        application,
+        setting.shed,
+        setting.keep,
+        setting.item_cost,
+        setting.between_items,
+        setting.warned_of,
     )

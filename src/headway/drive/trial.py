@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.drive.alarms import Alarm, alarms
 from headway.drive.collision_warning import RADIO, QueryInVehicle, Setting, plan_of
 from headway.drive.encounters import Meeting, Risks, impacts_on, meetings
 from headway.engine.engine import Engine
@@ -148,6 +149,10 @@ class Trial:
 
     def meetings(self) -> tuple[Meeting, ...]:
         return meetings(self.risks(), self.impacts)
+
+    def alarms(self) -> tuple[Alarm, ...]:
+        """The cars that output2 warned of, whether they would have come near or not."""
+        return alarms(self.risks(), self.recording.traffic, self.recording.car)
 
     def estimates(self) -> Estimates:
         """What output3 said."""

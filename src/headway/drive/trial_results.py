@@ -17,13 +17,17 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from headway.drive.collision_warning import RADIO, QueryInVehicle, Setting
+from headway.drive.braking import Braking, stops
+from headway.drive.car_broadcasts import broadcasting, broadcasts_of
+from headway.drive.collision_warning import RADIO, QueryInVehicle, Setting, plan_for
 from headway.drive.encounters import Meeting, crash_rate, worst_ttc
 from headway.drive.trial import US_PER_S, Moment, Trial, run_trial, summarise
+from headway.drive.warning_results import AlarmRow, StopRow, alarm_rows, stop_rows
 from headway.engine.results import weighted_miss_ratio
 from headway.model.quantities import MILLISECOND
-from headway.world.drive_recording import record
+from headway.world.drive_recording import DriveRecording, record
 from headway.world.drive_scenario import Scenario
+from headway.world.grid_traffic import GridTraffic
 from headway.world.traffic import Traffic
 
 Task = TypeVar("Task")
@@ -164,15 +168,21 @@ class Measured:
     trial: TrialRow
     meetings: tuple[MeetingRow, ...]
     latencies: tuple[LatencyRow, ...]
+    alarms: tuple[AlarmRow, ...] = ()
+    stops: tuple[StopRow, ...] = ()
+    """where our car brakes"""
 
 
-def measure(trial: Trial, number: int) -> Measured:
+def measure(trial: Trial, number: int, braking: Braking | None = None) -> Measured:
     """``number`` is the trial's in its study."""
-    found = trial.meetings()
+    found, recording, setting = trial.meetings(), trial.recording, trial.setting
+    acted = stops(recording.traffic, recording.car, found, braking) if braking else ()
     return Measured(
         _trial_row(trial, number, found),
-        tuple(_meeting_rows(trial.setting, number, found)),
+        tuple(_meeting_rows(setting, number, found)),
         tuple(_latency_rows(trial, number)),
+        tuple(alarm_rows(setting, number, trial.alarms())),
+        tuple(stop_rows(setting, number, acted)),
     )
 
 
@@ -265,7 +275,10 @@ def _latency_rows(trial: Trial, number: int) -> Iterator[LatencyRow]:
         )
 
 
-def to_table(rows: Sequence[TrialRow | MeetingRow | LatencyRow]) -> pa.Table:
+MeasuredRow = TrialRow | MeetingRow | LatencyRow | AlarmRow | StopRow
+
+
+def to_table(rows: Sequence[MeasuredRow]) -> pa.Table:
     """The rows as columns, for a file."""
     return pa.Table.from_pylist([asdict(row) for row in rows])
 
@@ -366,15 +379,31 @@ class Drive:
     settings: tuple[Setting, ...]
     folder: Path | None = None
     """where the recording is kept"""
+    cars_speak: bool = False
+    """what our car hears are the other cars' own outputs: each runs the query, too"""
+    braking: Braking | None = None
+    """how our car brakes when it is warned; without, it does not"""
+
+
+def recorded(drive: Drive) -> DriveRecording:
+    """What our car senses and hears."""
+    if not drive.cars_speak:
+        return record(drive.world, trial=drive.number)
+    world = drive.world
+    traffic = GridTraffic(world) if isinstance(world, Scenario) else world
+    said = broadcasts_of(
+        broadcasting(plan_for(drive.application)), traffic, drive.number, but=traffic.own
+    )
+    return record(traffic, trial=drive.number, said=said)
 
 
 def run_drive(drive: Drive) -> list[Measured]:
     """Records once and runs every setting over it."""
-    recording = record(drive.world, trial=drive.number)
+    recording = recorded(drive)
     if drive.folder is not None:
         recording.write(drive.folder)
     return [
-        measure(run_trial(drive.application, recording, setting), drive.number)
+        measure(run_trial(drive.application, recording, setting), drive.number, drive.braking)
         for setting in drive.settings
     ]
 
@@ -388,6 +417,8 @@ def run_trials(
     first: int = 0,
     workers: int = 1,
     keep: Path | None = None,
+    cars_speak: bool = False,
+    braking: Braking | None = None,
 ) -> Iterator[list[Measured]]:
     """A list per trial, in their order, as they are done."""
     drives = [
@@ -397,6 +428,8 @@ def run_trials(
             number=number,
             settings=tuple(settings),
             folder=None if keep is None else keep / f"trial{number:04d}",
+            cars_speak=cars_speak,
+            braking=braking,
         )
         for number in range(first, first + trials)
     ]

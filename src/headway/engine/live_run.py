@@ -20,11 +20,11 @@ from headway.engine.live_state import (
     EVERY_S,
     LIVE,
     PLAN,
-    EventLog,
     LiveMedium,
     LiveNode,
     LiveOperator,
     LiveState,
+    RecentEvents,
     RecentLatencies,
     live_outputs,
     waiting_by_operator,
@@ -43,7 +43,7 @@ class LiveRun:
 
     def __init__(self, plan: Plan, folder: Path, *, every: float = EVERY_S) -> None:
         self.plan, self.folder = plan, folder
-        self.events = EventLog()
+        self.events = RecentEvents()
         self._every = every
         self._latencies = {output.name: RecentLatencies() for output in plan.query.outputs}
         self._taps: dict[str, deque[tuple[int, int]]] = {name: deque() for name in self._latencies}

@@ -211,7 +211,7 @@ def live_outputs(plan: Plan, seen: Mapping[str, RecentLatencies]) -> tuple[LiveO
     )
 
 
-class EventLog:
+class RecentEvents:
     """The last events of a run."""
 
     def __init__(self) -> None:

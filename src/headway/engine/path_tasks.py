@@ -27,6 +27,7 @@ from headway.model.plan import Plan
 from headway.model.query import Criticality
 from headway.model.taskset import FULL, TaskKind
 from headway.schedule.online.reservation import TaskFacts
+from headway.schedule.overload.one_processor import facts_of
 from headway.schedule.overload.plan_paths import (
     BEYOND,
     OperatorPath,
@@ -34,7 +35,6 @@ from headway.schedule.overload.plan_paths import (
     operator_paths,
     task_sets_of,
 )
-from headway.schedule.overload.simulate import facts_of
 
 
 class PathTasks:

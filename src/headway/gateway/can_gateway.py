@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from headway.errors import DataError, EnvironmentMissing, InputError, Place
 from headway.gateway.addresses import Address
-from headway.gateway.gateway_base import Connection, Gateway, Speaker
+from headway.gateway.gateway_base import Listener, MessageGateway, Speaker
 from headway.gateway.inlet import Inlet
 from headway.model.schema import Schema
 from headway.sources.can_log import CanDecoder, CanMapping, frame_of, load_database, mapping_of
@@ -24,7 +24,7 @@ from headway.sources.source_records import needed
 POLL_S = 0.1
 
 
-class CanGateway(Gateway):
+class CanGateway(MessageGateway):
     name = "can"
     summary = "frames on a CAN bus"
     takes: ClassVar[Mapping[str, str]] = {
@@ -33,12 +33,12 @@ class CanGateway(Gateway):
         "port": "of udp_multicast",
     }
 
-    def listen(self, address: Address, inlet: Inlet) -> Connection:
+    def listen(self, address: Address, inlet: Inlet) -> Listener:
         decoder = CanDecoder(mapping_at(address), inlet.source.schema)
-        return _Listener(address, decoder, inlet)
+        return _CanListener(address, decoder, inlet)
 
     def speak(self, address: Address, output: str, schema: Schema) -> Speaker:
-        return _Speaker(address, mapping_at(address), schema)
+        return _CanSpeaker(address, mapping_at(address), schema)
 
 
 def mapping_at(address: Address) -> CanMapping:
@@ -66,7 +66,7 @@ def open_bus(address: Address) -> Any:
         ) from error
 
 
-class _Listener(Connection):
+class _CanListener(Listener):
     def __init__(self, address: Address, decoder: CanDecoder, inlet: Inlet) -> None:
         self._bus, self._decoder, self._inlet = open_bus(address), decoder, inlet
         self._where, self._over = address.text, threading.Event()
@@ -103,7 +103,7 @@ class _Listener(Connection):
         self._bus.shutdown()
 
 
-class _Speaker(Speaker):
+class _CanSpeaker(Speaker):
     def __init__(self, address: Address, mapping: CanMapping, schema: Schema) -> None:
         super().__init__()
         self._can = needed("can", "python-can", extra="can", reading="CAN")

@@ -26,7 +26,7 @@ ONCE = {"once": "overlook a message with the bytes of one of the last N (default
 LOGIN = {"password_env": "the environment variable that has the user's password"}
 
 
-class Connection(ABC):
+class Listener(ABC):
     """Somebody who listens."""
 
     @abstractmethod
@@ -65,7 +65,7 @@ class Speaker(ABC):
         """Waits so many seconds at most for what is not acknowledged yet."""
 
 
-class Gateway(ABC):
+class MessageGateway(ABC):
     """A protocol. Subclass it in a file of its own and declare it in ``GATEWAYS`` or, from another
     package, as an entry point of the group ``headway.gateways``, named like its scheme."""
 
@@ -76,7 +76,7 @@ class Gateway(ABC):
     """the options of its addresses, and what each is for"""
 
     @abstractmethod
-    def listen(self, address: Address, inlet: Inlet) -> Connection:
+    def listen(self, address: Address, inlet: Inlet) -> Listener:
         """Delivers to the inlet from a thread of its own, until it is closed, over any loss of the
         connection. EnvironmentMissing if nobody answers now."""
 
@@ -85,10 +85,10 @@ class Gateway(ABC):
         """For the tuples of an output, whose columns are the schema's."""
 
 
-GATEWAYS: ExtensionObjects[Gateway] = ExtensionObjects(
+GATEWAYS: ExtensionObjects[MessageGateway] = ExtensionObjects(
     "headway.gateways",
     what="gateway",
-    base=f"{__name__}:Gateway",
+    base=f"{__name__}:MessageGateway",
     own={
         "mqtt": "headway.gateway.mqtt_gateway:MqttGateway",
         "mqtts": "headway.gateway.mqtt_gateway:MqttOverTls",
@@ -99,7 +99,7 @@ GATEWAYS: ExtensionObjects[Gateway] = ExtensionObjects(
 )
 
 
-def address_of(text: str) -> tuple[Gateway, Address]:
+def address_of(text: str) -> tuple[MessageGateway, Address]:
     """InputError for what is no address of a gateway."""
     address = parse_address(text, {name: one.takes for name, one in GATEWAYS.items()})
     return GATEWAYS[address.scheme], address

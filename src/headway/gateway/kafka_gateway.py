@@ -19,8 +19,8 @@ from headway.gateway.gateway_base import (
     ONCE,
     PAYLOAD,
     STAMP,
-    Connection,
-    Gateway,
+    Listener,
+    MessageGateway,
     Speaker,
     payload_of,
 )
@@ -33,7 +33,7 @@ FIRST_ANSWER_S = 20.0
 POLL_S = 0.1
 
 
-class KafkaGateway(Gateway):
+class KafkaGateway(MessageGateway):
     name = "kafka"
     summary = "topics of Kafka"
     takes: ClassVar[Mapping[str, str]] = {
@@ -47,11 +47,11 @@ class KafkaGateway(Gateway):
         "tls": "no (default) or yes",
     }
 
-    def listen(self, address: Address, inlet: Inlet) -> Connection:
-        return _Listener(self, address, inlet)
+    def listen(self, address: Address, inlet: Inlet) -> Listener:
+        return _KafkaListener(self, address, inlet)
 
     def speak(self, address: Address, output: str, schema: Schema) -> Speaker:
-        return _Speaker(self, address, output, schema)
+        return _KafkaSpeaker(self, address, output, schema)
 
     def settings(self, address: Address) -> dict[str, Any]:
         """What consumers and producers share."""
@@ -88,7 +88,7 @@ def _library() -> Any:
     return needed("confluent_kafka", "confluent-kafka", extra="kafka", reading="Kafka")
 
 
-class _Listener(Connection):
+class _KafkaListener(Listener):
     def __init__(self, gateway: KafkaGateway, address: Address, inlet: Inlet) -> None:
         library = _library()
         self._inlet, self._where = inlet, address.place
@@ -138,7 +138,7 @@ class _Listener(Connection):
         self._thread.join()
 
 
-class _Speaker(Speaker):
+class _KafkaSpeaker(Speaker):
     def __init__(
         self, gateway: KafkaGateway, address: Address, output: str, schema: Schema
     ) -> None:

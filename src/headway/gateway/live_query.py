@@ -33,7 +33,7 @@ from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_engine import Subscription, WallEngine
 from headway.errors import InputError, Problem
 from headway.gateway.addresses import Address
-from headway.gateway.gateway_base import Connection, Gateway, Speaker, Spoken, address_of
+from headway.gateway.gateway_base import Listener, MessageGateway, Speaker, Spoken, address_of
 from headway.gateway.inlet import Inlet, InletCounts
 from headway.gateway.message_columns import message_names
 from headway.model.plan import Plan
@@ -54,8 +54,8 @@ class Links:
     """Addresses of sources and outputs, by name, looked up and checked: InputError for all that is
     wrong with them at once. Every source needs one; outputs without are only written down."""
 
-    sources: Mapping[str, tuple[Gateway, Address]]
-    outputs: Mapping[str, tuple[Gateway, Address]]
+    sources: Mapping[str, tuple[MessageGateway, Address]]
+    outputs: Mapping[str, tuple[MessageGateway, Address]]
 
     @classmethod
     def of(cls, plan: Plan, sources: Mapping[str, str], outputs: Mapping[str, str]) -> Links:
@@ -75,7 +75,7 @@ class Links:
             for one in query.sources
             if one.name not in sources
         ]
-        found: dict[str, tuple[Gateway, Address]] = {}
+        found: dict[str, tuple[MessageGateway, Address]] = {}
         for name, text in [*sources.items(), *outputs.items()]:
             try:
                 found[text] = address_of(text)
@@ -208,7 +208,7 @@ class LiveQuery:
             open_now.callback(self._drops.close)
             for source in self.plan.query.sources:
                 self.inlets[source.name] = self._inlet(source)
-            listening: list[Connection] = []
+            listening: list[Listener] = []
             stopper = threading.Thread(
                 target=self._stop_in_time, args=(listening, stop_after), daemon=True
             )
@@ -259,7 +259,7 @@ class LiveQuery:
         subscription = self._engine.applications.subscribe(output.name, size=WAITING)
         return _Outlet(output, schema, subscription, writer, speaker)
 
-    def _stop_in_time(self, listening: list[Connection], stop_after: float | None) -> None:
+    def _stop_in_time(self, listening: list[Listener], stop_after: float | None) -> None:
         self._stopping.wait(stop_after)
         for one in listening:
             one.close()

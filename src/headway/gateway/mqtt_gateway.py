@@ -24,8 +24,8 @@ from headway.gateway.gateway_base import (
     ONCE,
     PAYLOAD,
     STAMP,
-    Connection,
-    Gateway,
+    Listener,
+    MessageGateway,
     Speaker,
     payload_of,
 )
@@ -39,7 +39,7 @@ MOST_WAITING = 100_000
 """messages of an output that a broker may owe an acknowledgement"""
 
 
-class MqttGateway(Gateway):
+class MqttGateway(MessageGateway):
     name = "mqtt"
     summary = "MQTT topics at a broker"
     takes: ClassVar[Mapping[str, str]] = {
@@ -54,11 +54,11 @@ class MqttGateway(Gateway):
     }
     tls = False
 
-    def listen(self, address: Address, inlet: Inlet) -> Connection:
-        return _Listener(self, address, inlet)
+    def listen(self, address: Address, inlet: Inlet) -> Listener:
+        return _MqttListener(self, address, inlet)
 
     def speak(self, address: Address, output: str, schema: Schema) -> Speaker:
-        return _Speaker(self, address, output, schema)
+        return _MqttSpeaker(self, address, output, schema)
 
     def client(self, address: Address, role: str) -> Any:
         """Not connected yet; ``role`` tells clients of one query apart."""
@@ -125,7 +125,7 @@ def _no_broker(address: Address, reason: str) -> EnvironmentMissing:
     )
 
 
-class _Listener(Connection):
+class _MqttListener(Listener):
     def __init__(self, gateway: MqttGateway, address: Address, inlet: Inlet) -> None:
         client = self._client = gateway.client(address, f"in-{inlet.source.name}")
         payload, qos = payload_of(address, inlet.source.schema), address.whole("qos", 1, 0, 1)
@@ -158,7 +158,7 @@ class _Listener(Connection):
         self._client.loop_stop()
 
 
-class _Speaker(Speaker):
+class _MqttSpeaker(Speaker):
     def __init__(self, gateway: MqttGateway, address: Address, output: str, schema: Schema) -> None:
         super().__init__()
         client = self._client = gateway.client(address, f"out-{output}")

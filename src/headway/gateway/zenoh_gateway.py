@@ -18,8 +18,8 @@ from headway.gateway.gateway_base import (
     ONCE,
     PAYLOAD,
     STAMP,
-    Connection,
-    Gateway,
+    Listener,
+    MessageGateway,
     Speaker,
     payload_of,
 )
@@ -32,7 +32,7 @@ HEARTBEAT_S = 0.5
 ANSWER_MS = 3_000
 
 
-class ZenohGateway(Gateway):
+class ZenohGateway(MessageGateway):
     name = "zenoh"
     summary = "keys of Zenoh, at a router or a peer"
     takes: ClassVar[Mapping[str, str]] = {
@@ -44,11 +44,11 @@ class ZenohGateway(Gateway):
         "keep": "an output: last messages kept for those who missed them (default 10000)",
     }
 
-    def listen(self, address: Address, inlet: Inlet) -> Connection:
-        return _Listener(address, inlet)
+    def listen(self, address: Address, inlet: Inlet) -> Listener:
+        return _ZenohListener(address, inlet)
 
     def speak(self, address: Address, output: str, schema: Schema) -> Speaker:
-        return _Speaker(address, schema)
+        return _ZenohSpeaker(address, schema)
 
 
 def open_session(address: Address) -> Any:
@@ -80,7 +80,7 @@ def _extensions() -> Any:
     return needed("zenoh.ext", "eclipse-zenoh", extra="zenoh", reading="Zenoh")
 
 
-class _Listener(Connection):
+class _ZenohListener(Listener):
     def __init__(self, address: Address, inlet: Inlet) -> None:
         payload = payload_of(address, inlet.source.schema)
         self._session = open_session(address)
@@ -106,7 +106,7 @@ class _Listener(Connection):
         self._session.close()  # and its subscriber
 
 
-class _Speaker(Speaker):
+class _ZenohSpeaker(Speaker):
     def __init__(self, address: Address, schema: Schema) -> None:
         super().__init__()
         self._payload = payload_of(address, schema)

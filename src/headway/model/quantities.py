@@ -9,6 +9,8 @@ from fractions import Fraction
 from math import isfinite
 from random import Random
 
+from headway.errors import InputError
+
 # ------------------------------------------------------------
 # Numbers as people write them, taken exactly: 0.1 means one tenth.
 
@@ -60,6 +62,17 @@ def parse_duration(text: str) -> int:
     if nanoseconds != int(nanoseconds):
         raise ValueError(f"{text!r} is finer than a nanosecond")
     return int(nanoseconds)
+
+
+def duration_option(option: str, text: str, least: int = 0) -> int:
+    """Of a command's option; InputError for what is no duration, or a shorter one."""
+    try:
+        found = parse_duration(text)
+    except ValueError:
+        found = -1
+    if found < least:
+        raise InputError("not a duration", at=option, got=text, want=f"write {DURATION_FORM}")
+    return found
 
 
 def format_duration(nanoseconds: int) -> str:
@@ -130,10 +143,6 @@ class Cost:
             middle = (self.mean - self.best) / width
             share = random.betavariate(max(4 * middle, 0.05), max(4 * (1 - middle), 0.05))
         return replace(self, base=self.best + round(share * width))
-
-    def at_best(self) -> Cost:
-        """The shortest execution that is declared; without one, that of the worst case."""
-        return self if self.best is None else replace(self, base=self.best)
 
     def of(self, items: int, rate: Fraction | int = 1) -> int:
         """Nanoseconds for one execution over so many items on a node of that rate.

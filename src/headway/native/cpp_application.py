@@ -22,7 +22,7 @@ _OWN_NAMES = ("application", "output", "feeds", "take", "on_start", "on_end", "o
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _Port:
     """An output or a source: its place in the tables, its type, and how it is called in C++."""
 
     place: int
@@ -31,7 +31,7 @@ class _Named:
     function: str
 
 
-def _named(program: CppProgram) -> tuple[list[_Named], list[_Named], list[str]]:
+def _named(program: CppProgram) -> tuple[list[_Port], list[_Port], list[str]]:
     """Outputs, own sources, and the types that outputs are called by."""
     layout, streams = program.layout, program.streams
     assert layout.part is not None
@@ -42,10 +42,10 @@ def _named(program: CppProgram) -> tuple[list[_Named], list[_Named], list[str]]:
         row = streams.struct(output.stream)
         alias = types.take_type(output.name)
         aliases.append(f"using {alias} = {row};")
-        outputs.append(_Named(place, output.name, alias, functions.take(f"on_{output.name}")))
+        outputs.append(_Port(place, output.name, alias, functions.take(f"on_{output.name}")))
     places = list(layout.graph.sources)
     sources = [
-        _Named(places.index(name), name, streams.struct(name), functions.take(name))
+        _Port(places.index(name), name, streams.struct(name), functions.take(name))
         for name in layout.part.own_sources
     ]
     return outputs, sources, aliases

@@ -9,11 +9,12 @@ only what makes a new one gives it a place.
 For other writers of generated code::
 
     body = CppBody(taken=["row", "out"])
-    value = emit_value(tree, body, row_reader("row", struct))
+    emitter = CppEmitter(body, row_reader("row", struct))
+    value = emitter.value(tree)
     value.code, value.known      the C++ of the value, and of when it is not NULL
     value.maybe_code             the C++ of a Maybe
     column_code(value, type)     the C++ of a column's value, a Text for a string
-    emit_condition(tree, body, read)   a C++ bool: true only where the value is true
+    emitter.condition(tree)      a C++ bool: true only where the value is true
     body.lines(), body.headers   the statements these need before them, and their headers
     result_length(tree, lengths) the room that a string needs at most, in bytes
 
@@ -76,24 +77,6 @@ _COMPARISONS = {
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _WHOLE_ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply"}
 _PLACEHOLDER = re.compile(r"\$(\d|\*|N|T)")
-
-
-def emit_value(
-    node: Node,
-    body: CppBody,
-    read: ReadColumn,
-    lengths: Lengths | None = None,
-    aggregate: ReadAggregate | None = None,
-) -> CppValue:
-    """The value; what it needs before it goes into the body."""
-    return CppEmitter(body, read, lengths, aggregate).value(node)
-
-
-def emit_condition(
-    node: Node, body: CppBody, read: ReadColumn, lengths: Lengths | None = None
-) -> str:
-    """A C++ bool that is true only where the value is: not false, not NULL."""
-    return CppEmitter(body, read, lengths).condition(node)
 
 
 class CppEmitter:

@@ -199,7 +199,7 @@ def _parameters(operator: Fusion) -> Iterator[str]:
 # -------------------------------------------------------------------- reading columns
 
 
-class _Columns:
+class _InputColumns:
     """Expressions for the columns of one input, by their places in its rows."""
 
     def __init__(self, schema: Schema, row: RowStruct) -> None:
@@ -347,7 +347,7 @@ def _own_vehicle(
     places, settings = opened.places, opened.settings
     bodies = []
     for port, row in context.inputs.items():
-        columns = _Columns(schemas[port], row)
+        columns = _InputColumns(schemas[port], row)
         if port == "speed":
             given, spread = places.speed
             arguments = [
@@ -427,7 +427,7 @@ def _surroundings(
 ) -> Iterator[str]:
     bodies, owns = [], []
     for port, row in context.inputs.items():
-        columns, places = _Columns(schemas[port], row), opened.places[port]
+        columns, places = _InputColumns(schemas[port], row), opened.places[port]
         vx, vy, var_vx, var_vy = places.velocity
         arguments = [
             columns.number(places.x),

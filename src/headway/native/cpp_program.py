@@ -89,7 +89,7 @@ def write_program(layout: ProgramLayout, sizes: Sizes | None = None) -> CppProgr
         name: _operator_code(layout.graph.operators[name], streams, sizes, names)
         for name in layout.graph.order
     }
-    writer = _Writer(layout, streams, code, sizes, namespace, names)
+    writer = _ProgramWriter(layout, streams, code, sizes, namespace, names)
     return CppProgram(layout, streams, code, sizes, namespace, writer.files())
 
 
@@ -126,7 +126,7 @@ def _object_name(operator: Operator) -> str:
 
 
 @dataclass
-class _Writer:
+class _ProgramWriter:
     layout: ProgramLayout
     streams: Streams
     code: Mapping[str, OperatorCode]

@@ -38,7 +38,7 @@ def reservation_lines(layout: ProgramLayout) -> list[str]:
     UnsupportedError for a policy whose books are not known here."""
     policy = reserves(layout)
     assert policy is not None
-    return _Writer(layout, _paths(layout), policy).write()
+    return _LedgerTables(layout, _paths(layout), policy).write()
 
 
 def _paths(layout: ProgramLayout) -> ReservedPaths:
@@ -50,7 +50,7 @@ def _paths(layout: ProgramLayout) -> ReservedPaths:
 
 
 @dataclass
-class _Writer:
+class _LedgerTables:
     layout: ProgramLayout
     paths: ReservedPaths
     policy: ReservationPolicy

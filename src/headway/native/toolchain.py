@@ -254,7 +254,7 @@ def flags_of(
         if family is Family.GCC and sys.platform != "darwin":
             flags += ("-Wl,-z,noseparate-code",)  # code and constants on the same pages
     else:
-        flags += ("-O1", "-g", "-fno-omit-frame-pointer")
+        flags += ("-O0", "-g", "-fno-omit-frame-pointer")
     flags += SANITIZERS if mode is BuildMode.SANITIZED else ()
     flags += ONE_THREAD if kind is BinaryKind.EXECUTABLE else ()
     if kind is BinaryKind.SHARED:

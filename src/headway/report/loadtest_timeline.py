@@ -10,7 +10,7 @@ from headway.model.quantities import MILLISECOND
 from headway.model.taskset import TaskSet
 from headway.report.gantt import CHART_CLASS, chart_css, colour_class
 from headway.report.svg import element, group, label, number, rect, tooltip, width_of
-from headway.schedule.overload.simulate import Happening, TrialRecord
+from headway.schedule.overload.one_processor import Happening, TrialRecord
 
 WIDTH, MARGIN, ROW, BAR, TOP, BOTTOM = 1040.0, 16.0, 30.0, 20.0, 58.0, 34.0
 LONGEST_PERIODS = 6

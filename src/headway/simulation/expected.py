@@ -1,11 +1,11 @@
-"""What the outputs of an undisturbed run are (the meaning of the query, by virtual time), and on
-what of the car each of them rests."""
+"""What the outputs of an undisturbed run are (the meaning of the query, by virtual time), when they
+come in an undisturbed car, and on what of the car each of them rests."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,10 @@ from headway.engine.operators.operator_base import DropKind
 from headway.model.graph import graph_of
 from headway.model.operators import Aggregate
 from headway.model.plan import Plan
+from headway.model.quantities import MICROSECOND
 from headway.model.query import Output
-from headway.simulation.simulated_car import CarSetting
+from headway.simulation.fault_plan import FaultSpec, draw
+from headway.simulation.simulated_car import CarRun, CarSetting, SimulatedCar
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,8 @@ class ExpectedOutput:
     """tuples that are late in an undisturbed run too, anywhere in the query"""
     deadline: int
     promised: bool
+    took: Mapping[str, int]
+    """a tuple -> from when it was sensed to when it came out in an undisturbed car, at most (ns)"""
 
 
 def text_of(row: Sequence[Any]) -> str:
@@ -64,12 +68,30 @@ def expected_outputs(setting: CarSetting) -> dict[str, ExpectedOutput]:
     dropped = frozenset(
         text_of(drop.row) for _, drop in meant.side.dropped if drop.kind is DropKind.LATE
     )
+    undisturbed = _undisturbed(setting)
     return {
         output.name: replace(
-            _expected(plan, output, rows[output.name], output.name in kept), dropped=dropped
+            _expected(plan, output, rows[output.name], output.name in kept),
+            dropped=dropped,
+            took=_took(undisturbed.lines[output.name]),
         )
         for output in plan.query.outputs
     }
+
+
+def _undisturbed(setting: CarSetting) -> CarRun:
+    parts = setting.parts
+    calm = draw(FaultSpec(rough=0.0), 0, [part.node for part in parts], (), 0)
+    return SimulatedCar(setting, parts, calm).run()
+
+
+def _took(lines: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for line in lines:
+        text = text_of(tuple(line["row"].values()))
+        took = line["completed"] - time_of(text) * MICROSECOND
+        found[text] = max(took, found.get(text, took))
+    return found
 
 
 def _expected(plan: Plan, output: Output, rows: Counter[str], promised: bool) -> ExpectedOutput:
@@ -103,6 +125,7 @@ def _expected(plan: Plan, output: Output, rows: Counter[str], promised: bool) ->
         reach=reach,
         key_places=places,
         dropped=frozenset(),
+        took={},
         deadline=output.deadline or 0,
         promised=promised,
     )

@@ -16,6 +16,7 @@ from headway.simulation.reasons import (
     Covered,
     clock_error,
     crossed_links,
+    given_again,
     last_of,
     loss_reasons,
 )
@@ -40,8 +41,9 @@ def judge(setting: CarSetting, expected: Mapping[str, ExpectedOutput], run: CarR
         found += _outputs(setting, expected, run, missing)
         found += _links(setting, run)
         found += _reports(run)
+        found += _lines(setting, run)
         found += _promises(expected, run)
-        found += late_without_cause(expected, run)
+        found += late_without_cause(setting, expected, run)
         found += degrading(setting, expected, run)
     return Judgement(
         violations=tuple(found),
@@ -140,9 +142,8 @@ def _links(setting: CarSetting, run: CarRun) -> Iterator[Violation]:
             lost[link.sender] += link.lost_by_the_living
     for sender, count in lost.items():
         report = last_of(run, sender).report or {}
-        # A process that is killed while it gives a tuple gives it again when it is taken up.
-        again = sum(one.node == sender and one.taken_up for one in run.processes)
-        named = report["overflowed"] + report["undelivered"] + again * len(setting.plan.crossings)
+        again = given_again(setting.plan, run, sender)
+        named = report["overflowed"] + report["undelivered"] + again
         if count > named:
             what = f"{count} tuples did not arrive, {named} are named"
             yield Violation("every missing tuple has a reason", f"sent by {sender}", what)
@@ -188,6 +189,15 @@ def _whole(run: CarRun, node: str, report: Mapping[str, Any]) -> Iterator[Violat
         missed = f"{report['missed_while_down']} missed while down"
         what = f"report {report['arrived']} and {missed}, recorded {run.recorded[node]}"
         yield Violation(rule, f"{node}: arrived", what)
+
+
+def _lines(setting: CarSetting, run: CarRun) -> Iterator[Violation]:
+    """Of an output of a node that came to its end, however often it was killed before."""
+    for output in setting.plan.query.outputs:
+        node = dict(setting.plan.placement)[output.stream]
+        if run.torn[output.name] and last_of(run, node).code in (0, 3):
+            what = f"{run.torn[output.name]} lines are no JSON"
+            yield Violation("every line of an output is whole", output.name, what)
 
 
 # -------------------------------------------------------------------- promises

@@ -169,5 +169,11 @@ def killed(run: CarRun, node: str) -> bool:
     return any(one.node == node and one.code not in (0, 3) for one in run.processes)
 
 
+def given_again(plan: Plan, run: CarRun, node: str) -> int:
+    """Tuples that a process which was killed while it gave them may give again when it is taken
+    up."""
+    return sum(one.node == node and one.taken_up for one in run.processes) * len(plan.crossings)
+
+
 def last_of(run: CarRun, node: str) -> Incarnation:
     return [one for one in run.processes if one.node == node][-1]

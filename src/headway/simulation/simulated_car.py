@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from headway.engine.jobs import Arrival
 from headway.engine.nodes.executables import slices_of
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_machine import Address
 from headway.engine.nodes.node_process import NodeSettings
 from headway.engine.nodes.node_slice import NodeSlice
-from headway.engine.nodes.peers import PeerTiming
 from headway.engine.waiting_room import WhenFull
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND, SECOND
@@ -69,12 +69,10 @@ class CarRun:
     recorded: dict[str, int]
     """node -> tuples of its sources in the recording"""
     took: int
-    turns: int
     epoch: int
     start: int
     """the time of the world at which the engine's time is ``epoch``"""
     stuck: str = ""
-    damaged: frozenset[Pair] = frozenset()
     struck: list[tuple[int, Fault]] = field(default_factory=list)
     """when a fault really struck (time of the world)"""
 
@@ -276,11 +274,9 @@ class SimulatedCar:
             trace=turns.trace or [],
             recorded={node: len(arrivals) for node, arrivals in self._arrivals.items()},
             took=took,
-            turns=turns.taken,
             epoch=self._epoch,
             start=LEAD,
             stuck=stuck,
-            damaged=frozenset(self._network.damaged),
             struck=self._struck,
         )
 
@@ -305,8 +301,3 @@ def delays_of(plan: Plan) -> dict[Pair, int]:
         pair = pair_of(crossing.sender, crossing.receiver)
         delays[pair] = min(crossing.delay, delays.get(pair, crossing.delay))
     return delays
-
-
-def undisturbed(faults: FaultPlan) -> FaultPlan:
-    """The same seed without any fault."""
-    return replace(faults, faults=())

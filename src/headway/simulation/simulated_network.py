@@ -62,8 +62,6 @@ class SimulatedNetwork:
         """what waits for two hosts to hear each other"""
         self._ends: dict[StreamEnd, None] = {}
         self._ports = 40_000
-        self.damaged: set[Pair] = set()
-        """links on which bytes were changed"""
 
     # ---------------------------------------------------------------- faults
 
@@ -195,7 +193,6 @@ class BytePipe:
             data = (
                 data[:place] + bytes([data[place] ^ 1 << random.randrange(8)]) + data[place + 1 :]
             )
-            network.damaged.add(pair_of(self._sender.host, self._receiver.host))
         self._last_due = due = max(due, self._last_due)
         self._under_way.append(Segment(due, data))
         self.bytes += len(data)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.engine.jobs import Arrival
-from headway.engine.nodes.links import Place
+from headway.engine.nodes.links import FramePlace
 from headway.engine.nodes.node_command import HARD_MISSED
 from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_slice import NodeSlice
@@ -43,7 +43,6 @@ class Incarnation:
     sent: list[tuple[str, int]] = field(default_factory=list)
     """stream and timestamp of each tuple, in order"""
     received: list[tuple[str, int]] = field(default_factory=list)
-    arrived: int = 0
     process: ObservedProcess | None = None
 
     @property
@@ -76,7 +75,7 @@ class ObservedProcess(NodeProcess):
             self._seen.sent.append((stream, what.row[0]))
         super()._give(stream, what)
 
-    def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
+    def rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None:
         self._seen.received += [(stream, sent.row[0]) for sent in rows]
         now = self._seen.machine.turns.now
         self._just_come = [one for one in self._just_come if one[0] > now - IN_HAND]
@@ -92,7 +91,6 @@ class ObservedProcess(NodeProcess):
         run = self._time
         if run is None:
             return now
-        self._seen.arrived = run.kernel.arrived
         times = [job.row[0] * MICROSECOND for job in run._ready]
         for _, arguments in run._inbox:
             if len(arguments) == 3 and isinstance(arguments[1], list):
@@ -127,7 +125,7 @@ def run_process(
         epoch, start = begin(process.first_arrival)
         seen.report = report = process.run(epoch, start)
         missed = report["hard_missed"] or report["refused_jobs"]
-        seen.code, seen.arrived = HARD_MISSED if missed else 0, report["arrived"]
+        seen.code = HARD_MISSED if missed else 0
     except HeadwayError as error:
         seen.code, seen.error = 1 if isinstance(error, NodeFailed) else 2, str(error)
     except OSError as error:

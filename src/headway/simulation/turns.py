@@ -86,8 +86,6 @@ class Turns:
         self._hash = hashlib.sha256(seed.encode())
         self.trace: list[tuple[int, str, str]] | None = [] if keep_trace else None
         """(time, where, what)"""
-        self.taken = 0
-        """turns"""
 
     # ---------------------------------------------------------------- what happened
 
@@ -141,7 +139,6 @@ class Turns:
                 place = self.random.randrange(len(ready)) if len(ready) > 1 else 0
                 task = ready.pop(place)
                 if not task.over:
-                    self.taken += 1
                     self.current = task
                     task.stack.switch()
                     self.current = None
@@ -181,15 +178,6 @@ class Turns:
         if until is not None:
             number = task.wait_number
             self.at(until, lambda: self._time_out(task, number))
-        self._switch()
-
-    def step_aside(self) -> None:
-        """Somebody else may go first."""
-        task = self.current
-        assert task is not None
-        task.waiting = True
-        task.wait_number += 1
-        self.wake(task)
         self._switch()
 
     def _switch(self) -> None:

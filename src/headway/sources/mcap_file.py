@@ -14,15 +14,15 @@ entry) names them all, later ones may leave out what is NULL.
 
 from __future__ import annotations
 
+import io
 import json
-import struct
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from headway.errors import DataError, FileError, Place, Problem, UnsupportedError
+from headway.errors import DataError, FileError, HeadwayError, Place, Problem, UnsupportedError
 from headway.model.schema import TIMESTAMP_COLUMN, DataType, Field, Schema
 from headway.sources import source_records
 from headway.sources.jsonl_file import CONVERTERS
@@ -188,22 +188,42 @@ def _check_topic(path: Path, topic: str) -> None:
         )
 
 
+class _WithinFile:
+    """Asks for no more bytes than the file has left: a damaged length would ask for all memory."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+
+    def read(self, length: int) -> bytes:
+        return self._file.read(min(length, max(0, self._size - self._file.tell())))
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+
 @contextmanager
 def _reader(path: Path) -> Iterator[Any]:
-    """A file without its end, or with a damaged part, is refused whatever the reader trips over."""
-    name, about = "mcap", {"extra": "mcap", "reading": "MCAP files"}
-    mcap = source_records.needed("mcap.reader", name, **about)
-    damage = source_records.needed("mcap.exceptions", name, **about).McapError
-    broken = source_records.needed("mcap.stream_reader", name, **about).CRCValidationError
+    """A file without its end, or with a damaged part, is refused whatever the reader, or what it
+    decompresses with, trips over."""
+    mcap = source_records.needed("mcap.reader", "mcap", extra="mcap", reading="MCAP files")
     try:
         file = path.open("rb")
     except OSError as error:
         raise unreadable(path, error) from None
     try:
         with file:
-            yield mcap.make_reader(file, validate_crcs=True)
-    # OSError: it looks for the end in front of the beginning.
-    except (damage, broken, OSError, struct.error, UnicodeDecodeError, EOFError) as error:
+            yield mcap.make_reader(_WithinFile(file), validate_crcs=True)
+    except HeadwayError:
+        raise
+    except Exception as error:  # noqa: BLE001
         what = f"is no whole MCAP file: cut short or damaged ({type(error).__name__})"
         want = "the tool 'mcap recover' can save what is there"
         raise FileError(what, place=Place(str(path)), got=str(error), want=want) from None

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from headway.errors import DataError, FileError, Place, Problem
+from headway.errors import DataError, FileError, HeadwayError, Place, Problem
 from headway.model.schema import DataType, Field, Schema
 from headway.sources import source_records
 from headway.sources.pointer_file import Pointer
@@ -70,10 +70,10 @@ def _check_blocks(path: Path, file: BinaryIO) -> None:
         if at == 0 or at in seen:
             continue
         seen.add(at)
+        if at + _HEAD.size > size:
+            raise _short(path, at, size)
         file.seek(at)
         head = file.read(_HEAD.size)
-        if len(head) < _HEAD.size:
-            raise _short(path, at, size)
         name, length, links = _HEAD.unpack(head)
         if not name.startswith(b"##") or length < _HEAD.size + 8 * links:
             raise _bad(path, f"is damaged: there is no block at byte {at:,}", got=repr(name))
@@ -142,7 +142,8 @@ def _numbers(values: Any, field: Field, there: Any, channel: str, path: Path, fi
     if field.type is DataType.DOUBLE:
         return values.astype(np.float64)
     if field.type is DataType.FLOAT:
-        return values.astype(np.float32).astype(np.float64)
+        with np.errstate(over="ignore"):  # infinity, as everywhere
+            return values.astype(np.float32).astype(np.float64)
     with np.errstate(invalid="ignore"):
         if field.type is DataType.BOOLEAN:
             fits = (values == 0) | (values == 1)
@@ -279,15 +280,46 @@ def _records(
 def _measurement(path: Path) -> Iterator[Any]:
     """asammdf lets out whatever a damaged file makes it trip over."""
     asammdf = source_records.needed("asammdf", "asammdf", extra="mdf", reading="MDF files")
-    try:
-        measurement = asammdf.MDF(path)
-    except Exception as error:  # noqa: BLE001
-        what = f"cannot be read as an MDF file ({type(error).__name__})"
-        raise unreadable(path, error, what) from None
-    try:
-        yield measurement
-    finally:
-        measurement.close()
+    with path.open("rb") as file:
+        try:
+            measurement = asammdf.MDF(file)
+            try:
+                _check_channels(path, measurement)
+                yield measurement
+            finally:
+                measurement.close()
+        except HeadwayError:
+            raise
+        except Exception as error:  # noqa: BLE001
+            _let_go(error)
+            what = f"cannot be read as an MDF file ({type(error).__name__})"
+            raise unreadable(path, error, what) from None
+
+
+_IN_NO_RECORD = {3, 6}
+"""types of channels that are computed, not recorded"""
+
+
+def _check_channels(path: Path, measurement: Any) -> None:
+    """What reads samples out of records, in C, asks no more whether they are there."""
+    for group in measurement.groups:
+        bits = 8 * group.channel_group.samples_byte_nr
+        for channel in group.channels:
+            end = 8 * channel.byte_offset + channel.bit_offset + channel.bit_count
+            if channel.channel_type not in _IN_NO_RECORD and end > bits:
+                what = f"is damaged: channel {channel.name!r} lies outside of its records"
+                raise _bad(path, what, got=f"{end:,} of {bits:,} bits")
+
+
+def _let_go(error: Exception) -> None:
+    """What asammdf had half made when it gave up would complain on standard error when it goes."""
+    trace = error.__traceback__
+    while trace is not None:
+        made = trace.tb_frame.f_locals.get("self")
+        if made is not None and hasattr(made, "_closed") and hasattr(made, "_tempfile"):
+            made._closed = True
+            made._tempfile.close()
+        trace = trace.tb_next
 
 
 def _samples(measurement: Any, channel: str, group: int, first: int, count: int) -> Any:

@@ -3,15 +3,20 @@
 Every cycle each car with a radio sends one message about itself and one about each vehicle its
 radar sees, as the papers' cars send their output1 (S-EDF section 6.2.1). It sends at a moment of
 its own in the cycle, up to 100 ms after sensing, so messages arrive out of order by as much.
+
+What is sent comes from a model of the senders (:func:`hear`), or from their own queries
+(:class:`Broadcasts`, :func:`hear_broadcasts`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headway.errors import InputError
 from headway.world.cam import (
@@ -265,3 +270,99 @@ def _rank(groups: Integers) -> Integers:
 
 def _padded(zeros: int, values: Array) -> Array:
     return np.concatenate([np.zeros(zeros), values])
+
+
+# ---------------------------------------------------------------- what cars say that run the query
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one car's query gave to broadcast, in the order in which it came out; times in µs from
+    the drive's begin."""
+
+    sender: int
+    """its column"""
+    ready_at: Integers
+    """when each tuple came out"""
+    reports: CamReports
+    """``id`` is the column of the car it tells of"""
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcasts:
+    """All messages of a drive, sender by sender, each sender's in the order of sending; times in µs
+    from the drive's begin. They are sent whoever hears them."""
+
+    sender: Integers
+    sent_at: Integers
+    reports: CamReports
+    """``id`` is the column of the car it tells of"""
+
+
+def on_air(
+    traffic: Traffic, told: Sequence[Told], sensors: SensorModel, radio: RadioModel, trial: int
+) -> Broadcasts:
+    """When what the cars have to tell is sent: at the sender's own moment in the cycle, or as soon
+    as it has come out if that is later, one message after the other."""
+    delays = sending_delays(radio, sensors, traffic.seed, trial, len(traffic.ids))
+    interval = round(radio.interval * 1e6)
+    sent = []
+    for one in told:
+        due = np.maximum(one.reports.timestamp + delays[one.sender], one.ready_at)
+        # Each when it is due, and an interval after the one before: a running maximum of what is
+        # due, counted back to the first message.
+        back = interval * np.arange(len(due))
+        sent.append(np.maximum.accumulate(due - back) + back)
+    senders = [np.full(len(one.ready_at), one.sender) for one in told]
+    return Broadcasts(
+        _joined(senders, np.int64),
+        _joined(sent, np.int64),
+        CamReports(
+            *(
+                _joined([getattr(one.reports, name) for one in told], kind)
+                for name, kind in _REPORT_TYPES
+            )
+        ),
+    )
+
+
+def hear_broadcasts(traffic: Traffic, receiver: int, said: Broadcasts, radio: RadioModel) -> Heard:
+    """All messages that reach the car of column ``receiver``. As with :func:`hear`, a broadcast
+    (what a car sends of one cycle) reaches it as a whole or not at all: what counts is where both
+    are at the first message."""
+    mine = (said.sender != receiver) & (said.sent_at < round(traffic.duration * 1e6))
+    places = np.flatnonzero(mine)
+    sender, sent = said.sender[places], said.sent_at[places]
+    reports = _take(said.reports, places)
+    _, first, burst = np.unique(
+        np.stack([sender, reports.timestamp]), axis=1, return_index=True, return_inverse=True
+    )
+    at = seconds(sent[first])
+    there, here = traffic.of(sender[first], at), traffic.of(np.full(first.shape, receiver), at)
+    both = np.isfinite(there.x) & np.isfinite(here.x)
+    power = np.full(first.shape, -np.inf)
+    power[both] = radio.received(traffic, there.x[both], there.y[both], here.x[both], here.y[both])
+    strong = radio.heard(power)
+    heard = np.flatnonzero(strong[burst.ravel()])
+    reports = _take(reports, heard)
+    return Heard(
+        sender[heard], reports.id, sent[heard], reports, int(both.sum() - (strong & both).sum())
+    )
+
+
+_REPORT_TYPES: tuple[tuple[str, type[np.generic]], ...] = tuple(
+    (field.name, np.int64 if field.name in ("id", "timestamp") else np.float64)
+    for field in fields(CamReports)
+)
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, kind), *parts])
+
+
+SILENCE = Broadcasts(
+    np.zeros(0, np.int64),
+    np.zeros(0, np.int64),
+    CamReports(*(np.zeros(0, kind) for _, kind in _REPORT_TYPES)),
+)
+"""nobody says anything"""

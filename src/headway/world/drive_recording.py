@@ -22,7 +22,7 @@ from headway.model.schema import DataType, Field, Schema, parse_field
 from headway.sources.parquet_file import arrow_schema
 from headway.sources.recordings import RecordedArrival
 from headway.sources.source_records import ARRIVAL_FIELD, VEHICLE_FIELD, unreadable, wanted_fields
-from headway.world.broadcasts import RadioCounts, hear, receive
+from headway.world.broadcasts import Broadcasts, RadioCounts, hear, hear_broadcasts, receive
 from headway.world.car_sensors import CYCLE, CYCLE_MS, Readings, SensorModel, look, phases, read_own
 from headway.world.drive_scenario import Purpose, Scenario, generator
 from headway.world.grid_traffic import GridTraffic
@@ -163,12 +163,15 @@ def record(
     radio: RadioModel | None = None,
     bytes_on_air: bool = False,
     begin: int = BEGIN,
+    said: Broadcasts | None = None,
 ) -> DriveRecording:
     """Drives once through the world and keeps what ``car`` (ours if None) senses and hears.
 
     ``trial`` numbers repetitions in the same traffic: other phases, noise and losses.
     ``bytes_on_air`` encodes every message as a CAM in UPER and decodes it again (needs the extra
     ``cam``); without it the values are quantised alike, which gives the same tuples.
+    ``said``: what the others send, where they run a query of their own
+    (:mod:`headway.drive.car_broadcasts`); without it a model of them says it.
     """
     traffic = GridTraffic(world) if isinstance(world, Scenario) else world
     sensors, radio = sensors or SensorModel(), radio or RadioModel()
@@ -186,7 +189,10 @@ def record(
     estimates = _estimates(traffic, motion, readings, sensors, trial)
 
     names = np.where(np.arange(len(ids)) == column, OWN_ID, ids)
-    heard = hear(traffic, column, sensed_at, estimates, sensors, radio, trial)
+    if said is None:
+        heard = hear(traffic, column, sensed_at, estimates, sensors, radio, trial)
+    else:
+        heard = hear_broadcasts(traffic, column, said, radio)
     own = sensed_at[:, column], estimates.x[:, column], estimates.y[:, column]
     received, counts = receive(heard, names, own, radio, (seed, trial, column), begin, bytes_on_air)
     reports = received.reports

@@ -23,6 +23,8 @@ from headway_studies.aedsms import (
 from headway_studies.beyond import (
     across_nodes,
     automatic_batches,
+    braking,
+    connected_cars,
     cores,
     exact_alpha,
     never_failing,
@@ -88,6 +90,8 @@ OURS: dict[str, Study] = {
         cores.STUDY,
         automatic_batches.STUDY,
         recorded_drive.STUDY,
+        connected_cars.STUDY,
+        braking.STUDY,
         whole_car.STUDY,
     )
 }

@@ -7,11 +7,12 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from headway.engine.nodes.links import Place
+from headway.engine.nodes.links import FramePlace
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_machine import Address
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
-from headway.engine.nodes.peers import Peers, PeerTiming
+from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.wire_format import Sent, WireStream, stream_of
 from headway.model.plan import Plan
 from headway.model.user_operator import Row
@@ -20,11 +21,11 @@ from headway.model.user_operator import Row
 class _Silent:
     """A handler for those who get nothing."""
 
-    def rows(self, stream: str, rows: list[Sent], place: Place) -> None: ...
+    def rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None: ...
 
-    def mark(self, stream: str, mark: int, place: Place) -> None: ...
+    def mark(self, stream: str, mark: int, place: FramePlace) -> None: ...
 
-    def ended(self, stream: str, place: Place) -> None: ...
+    def ended(self, stream: str, place: FramePlace) -> None: ...
 
     def lost(self, peer: str) -> None: ...
 
@@ -116,11 +117,11 @@ class Subscriber(_Silent):
         )
         self._peers.start()
 
-    def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
+    def rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None:
         for row, completed, _ in rows:
             self._queue.put(Delivered(stream.removeprefix(OUTPUT), row, completed))
 
-    def ended(self, stream: str, place: Place) -> None:
+    def ended(self, stream: str, place: FramePlace) -> None:
         self._open.discard(stream)
         if not self._open:
             self._queue.put(None)

@@ -10,9 +10,10 @@ import pytest
 from tests.waiting import PATIENCE_S
 
 from headway.engine.nodes.greeting import GreetingOut, Identity
-from headway.engine.nodes.links import Place
+from headway.engine.nodes.links import FramePlace
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_records import EventLog
-from headway.engine.nodes.peers import Peers, PeerTiming
+from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.wire_format import Sent, WireFrame, WireFrameReader, encode, stream_of
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.schema import schema
@@ -36,13 +37,13 @@ class Collected:
         self.returned: list[str] = []
         self.failures: list[BaseException] = []
 
-    def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
+    def rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None:
         self.numbers += [sent.row[1] for sent in rows]
 
-    def mark(self, stream: str, mark: int, place: Place) -> None:
+    def mark(self, stream: str, mark: int, place: FramePlace) -> None:
         self.marks.append(mark)
 
-    def ended(self, stream: str, place: Place) -> None:
+    def ended(self, stream: str, place: FramePlace) -> None:
         self.over = True
 
     def lost(self, peer: str) -> None:

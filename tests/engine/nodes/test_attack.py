@@ -22,9 +22,9 @@ from headway.engine.engine import Engine
 from headway.engine.nodes.executables import build_executables, slices_of, write_build
 from headway.engine.nodes.launcher import Launcher
 from headway.engine.nodes.links import MOST_FROM_ONE
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_key import KEY_FILE, read_key
 from headway.engine.nodes.node_records import MOST_NOTED, MOST_TEXT, EventLog
-from headway.engine.nodes.peers import PeerTiming
 from headway.engine.nodes.wire_format import (
     MAGIC,
     MOST_BYTES,

@@ -16,7 +16,7 @@ from headway.engine.nodes.greeting import (
     Refusal,
     check_place,
 )
-from headway.engine.nodes.peers import PeerTiming
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.wire_format import (
     MOST_GREETING,
     BadFrame,

@@ -14,7 +14,7 @@ from headway.engine.live_state import LiveState
 from headway.engine.nodes import live_nodes
 from headway.engine.nodes.executables import build_executables, write_build
 from headway.engine.nodes.launcher import EndedNode, Launcher
-from headway.engine.nodes.live_nodes import NodeState, NodeView, supervise, why_ended
+from headway.engine.nodes.live_nodes import NodePhase, NodeView, supervise, why_ended
 from headway.engine.nodes.watched_car import WatchedCar
 
 PLAN = study_plan()
@@ -38,7 +38,7 @@ def long_recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def all_linked(views: Sequence[NodeView]) -> bool:
-    return all(view.state is NodeState.RUNNING and view.links for view in views)
+    return all(view.state is NodePhase.RUNNING and view.links for view in views)
 
 
 def test_nodes_are_shown_until_they_finish(build: Path, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_nodes_are_shown_until_they_finish(build: Path, tmp_path: Path) -> None:
         car = supervise(launcher, seen.append)
     assert not car.stopped
     assert not car.broke
-    assert {view.state for view in car.views} <= {NodeState.FINISHED, NodeState.MISSED}
+    assert {view.state for view in car.views} <= {NodePhase.FINISHED, NodePhase.MISSED}
     (centre,) = [view for view in car.views if view.node == "centre"]
     written = sum(
         len((tmp_path / "out" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines())

@@ -18,10 +18,10 @@ from headway.compiler import compile_query
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.nodes.executables import slices_of
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_key import new_key
 from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_slice import slice_from_json, slice_to_json
-from headway.engine.nodes.peers import PeerTiming
 from headway.engine.program import Unit
 from headway.engine.reservations import Books
 from headway.model.expression import Column, Sql

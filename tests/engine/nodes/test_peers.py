@@ -10,8 +10,8 @@ import pytest
 from tests.engine.nodes.pairs import STREAM, Collected, Pair, Visitor, send
 from tests.waiting import until
 
+from headway.engine.nodes.liveness import Liveness, PeerTiming
 from headway.engine.nodes.node_records import EventLog
-from headway.engine.nodes.peers import Liveness, PeerTiming
 from headway.engine.nodes.wire_format import (
     FrameKind,
     Sent,

@@ -20,8 +20,8 @@ from tests.waiting import PATIENCE_S, until
 from headway.engine.engine import Engine
 from headway.engine.nodes.executables import build_executables, slices_of, write_build
 from headway.engine.nodes.launcher import EndedNode, Launcher
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_key import KEY_FILE, read_key
-from headway.engine.nodes.peers import PeerTiming
 from headway.model.quantities import MILLISECOND, SECOND
 
 PLAN = study_plan(timeout=225 * MILLISECOND, within=35 * MILLISECOND)

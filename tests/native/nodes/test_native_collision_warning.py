@@ -124,7 +124,8 @@ def test_the_same_tuples_over_a_stand_in_for_the_buses(
     meant = Engine(plan=plan, charged=False).run(arrivals)
     write_drive(tmp_path / "drive", plan, arrivals)
     buses = {"node1": "bus1", "node2": "bus1", "node3": "bus2"}
-    launcher = Launcher(build=build, outputs=tmp_path / "out")  # for its ports
+    with Launcher(build=build, outputs=tmp_path / "out") as launcher:  # for its ports
+        deployment = launcher.outputs / DEPLOYMENT
     processes = {}
     with StandInBus(NODES) as bus:
         for part in slices_of(plan):
@@ -132,7 +133,7 @@ def test_the_same_tuples_over_a_stand_in_for_the_buses(
             end = bus.ends[part.node]
             processes[part.node] = subprocess.Popen(
                 [build / part.node / "bin" / part.node, "--wait",
-                 "--deployment", str(launcher.outputs / DEPLOYMENT), "--output", str(tmp_path),
+                 "--deployment", str(deployment), "--output", str(tmp_path),
                  "--input", str(tmp_path / f"{part.node}.rows"), "--speed", str(SLOWLY),
                  "--can", f"{buses[part.node]}=fd:{end.fileno()}"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=[end.fileno()],

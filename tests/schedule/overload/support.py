@@ -21,7 +21,7 @@ from headway.model.taskset import (
     TaskSet,
     Utilisation,
 )
-from headway.schedule.overload.simulate import Release, in_order
+from headway.schedule.overload.one_processor import Release, in_order
 
 MS = MILLISECOND
 GOLDEN: dict[str, Any] = json.loads(

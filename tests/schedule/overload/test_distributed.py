@@ -19,7 +19,7 @@ from headway.schedule.overload.admission_over_nodes import (
     Stage,
     check_paths,
 )
-from headway.schedule.overload.simulate import in_order, simulate
+from headway.schedule.overload.one_processor import in_order, simulate
 from headway_studies.beyond.across_nodes import draw_jobs, node_jobs
 
 NODES = ("n1", "n2", "n3")

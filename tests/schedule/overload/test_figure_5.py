@@ -9,7 +9,7 @@ from headway.model.taskset import FULL
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.online.er_edf import SharedCapacity
 from headway.schedule.online.reservation import ReservedJob, TaskFacts
-from headway.schedule.overload.simulate import Happening, TrialRecord, simulate
+from headway.schedule.overload.one_processor import Happening, TrialRecord, simulate
 
 DURATION = 24 * MS
 ROP = [name for name in OVERLOAD_POLICIES if name.startswith("rop-edf")]

@@ -12,7 +12,7 @@ from headway.files.taskset_file import load_task_set, parse_task_set
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, Distribution, Range, Recorded, check_hard_load
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
-from headway.schedule.overload.simulate import simulate
+from headway.schedule.overload.one_processor import simulate
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "overload"
 

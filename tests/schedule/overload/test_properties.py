@@ -19,7 +19,7 @@ from headway.schedule.online.reservation import (
     TaskFacts,
 )
 from headway.schedule.online.rop_edf import ReservedEdf1, ReservedEdf2, SplitCapacity
-from headway.schedule.overload.simulate import (
+from headway.schedule.overload.one_processor import (
     Release,
     Run,
     TrialRecord,

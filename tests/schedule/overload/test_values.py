@@ -24,7 +24,7 @@ from headway.schedule.overload.load_trials import (
     run_path_trial,
     run_path_trials,
 )
-from headway.schedule.overload.simulate import (
+from headway.schedule.overload.one_processor import (
     Happening,
     Release,
     TaskOutcome,

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from tests.spark.sources.intakes import drained
+from tests.waiting import PATIENCE_S
 
 from headway.errors import DataError
 from headway.model.quantities import MILLISECOND, Rate
@@ -45,14 +46,14 @@ class Broker:
     def __init__(self) -> None:
         settings = {"bootstrap.servers": "mock", "test.mock.num.brokers": 1, "log_level": 0}
         self.producer = kafka.Producer(settings)
-        one = next(iter(self.producer.list_topics(timeout=30).brokers.values()))
+        one = next(iter(self.producer.list_topics(timeout=PATIENCE_S).brokers.values()))
         self.servers = f"{one.host}:{one.port}"
 
     def send(self, topic: str, *values: Any, partition: int = 0, key: str = "A1") -> None:
         for value in values:
             text = value if isinstance(value, bytes) else json.dumps(value).encode()
             self.producer.produce(topic, text, key=key.encode(), partition=partition)
-        assert self.producer.flush(30) == 0
+        assert self.producer.flush(PATIENCE_S) == 0
 
     def options(self, topic: str, **more: str) -> KafkaOptions:
         given = {"kafka.bootstrap.servers": self.servers, "subscribe": topic}

@@ -15,7 +15,7 @@ from headway.engine.stepwise import Stepwise
 from headway.model.plan import Plan
 from headway.model.query import Source
 from headway.native.arrow_rows import column_kinds
-from headway.spark.state.vehicle_states import merged
+from headway.spark.state.vehicle_states import merged_states
 from headway.spark.state.vehicle_steps import StepInput, StepOutput, VehicleSteps
 
 Answers = dict[tuple[str, str], list[str]]
@@ -100,7 +100,7 @@ def cut_up(
         if choice < 0.4:
             segments = [gave.state]
         elif choice < 0.6 and segments:
-            segments = [merged(segments[0], [*segments[1:], gave.delta])]
+            segments = [merged_states([*segments, gave.delta]).to_bytes()]
         else:
             segments = [*segments, gave.delta]
     add(answers, cut.choice(steps).finish(segments))

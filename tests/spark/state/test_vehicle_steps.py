@@ -19,7 +19,7 @@ from headway.compiler import compile_query
 from headway.errors import DataError
 from headway.model.quantities import MILLISECOND, SECOND
 from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
-from headway.spark.state.vehicle_states import Mask, joined, merged, restricted
+from headway.spark.state.vehicle_states import Mask, merged_states, states_from
 from headway.spark.state.vehicle_steps import StepCounts, StepInput, vehicle_steps
 
 SEEDS = st.integers(0, 2**32)
@@ -99,7 +99,7 @@ def test_vehicles_are_forgotten_and_told_so() -> None:
     assert told == ["a", "shed", "s0", "its vehicle was forgotten", '{"timestamp": 1000, "v": 10}']
     assert gave.states.vehicles.to_pylist() == ["b", "c"]
     assert gave.changed.vehicles.to_pylist() == ["a", "c"]
-    assert merged(base, [gave.delta]) == gave.state
+    assert merged_states([base, gave.delta]).to_bytes() == gave.state
     later = steps.step(StepInput({}, [base, gave.delta], newest=15_000))
     assert later.counts.forgotten == 1
     assert later.states.vehicles.to_pylist() == ["c"]
@@ -183,11 +183,13 @@ def test_states_move_between_partitions() -> None:
         return lambda found: found % 3 == part
 
     old = [steps.step(StepInput(given(2, part, 1), None)).state for part in range(2)]
+    whole = merged_states(old).to_bytes()
     rows = []
     for part in range(3):
-        mine = [restricted(one, own(part)) for one in old]
-        gave = steps.step(StepInput(given(3, part, 2), joined(mine)))
-        with_keep = StepInput(given(3, part, 2), joined(old), keep=own(part))
+        states = [states_from(one) for one in old]
+        mine = [one.only(own(part)(vehicle_hashes(one.vehicles))).to_bytes() for one in states]
+        gave = steps.step(StepInput(given(3, part, 2), merged_states(mine).to_bytes()))
+        with_keep = StepInput(given(3, part, 2), whole, keep=own(part))
         assert steps.step(with_keep).state == gave.state
         rows += shown(steps.finish(gave.state).outputs["out"])
     assert sorted(rows) == sorted((name, 1, 2) for name in names)

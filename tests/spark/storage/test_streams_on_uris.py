@@ -87,7 +87,7 @@ def test_what_belongs_to_streams_is_said(tmp_path: Path) -> None:
         assert done.exit_code == 2
         assert f"{option} is for --mode stream; a batch replays all there is" in done.output
     for option, value, said in (
-        ("--forget", "a day", "--forget: 'a day' is not a duration: write a number and a unit of"),
+        ("--forget", "a day", "--forget: not a duration; got a day; write a number and a unit of"),
         ("--max-rate", "0", "--max-rate is more than 0 tuples a second; got 0"),
     ):
         done = headway("run", HELLO, *STREAM, *given, option, value)

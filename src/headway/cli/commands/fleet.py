@@ -36,6 +36,16 @@ class FleetScenario(StrEnum):
     GRID = "grid"
 
 
+class FleetRadio(StrEnum):
+    """What a vehicle of a scenario hears."""
+
+    ON = "on"
+    """what a model of the other cars says"""
+    OFF = "off"
+    CARS = "cars"
+    """what the other cars' own queries say"""
+
+
 def scenario_fleet(
     scenario: FleetScenario | None,
     plan: Plan,
@@ -43,16 +53,29 @@ def scenario_fleet(
     vehicles: int | None,
     seed: int,
     recording: str | None,
+    radio: FleetRadio | None = None,
+    policy: str = "s-edf",
+    *,
+    charged: bool = True,
 ) -> DrivenFleet | None:
     """None where no scenario is asked for; InputError for what does not go together."""
     if scenario is None:
-        if cars is not None:
-            raise InputError("--cars is for scenarios", want="add --scenario grid")
+        for option, given in (("--cars", cars), ("--v2v", radio)):
+            if given is not None:
+                raise InputError(f"{option} is for scenarios", want="add --scenario grid")
         return None
     if recording is not None:
         raise InputError("a fleet drives a scenario or a recording", want="leave out one of them")
     check_streams(plan.query)
-    return driven_fleet(plan, grid_of(cars, seed), vehicles)
+    return driven_fleet(
+        plan,
+        grid_of(cars, seed),
+        vehicles,
+        v2v=radio is not FleetRadio.OFF,
+        cars_speak=radio is FleetRadio.CARS,
+        policy=policy,
+        charged=charged,
+    )
 
 
 # ---------------------------------------------------------------- the command
@@ -88,6 +111,13 @@ def fleet(
     cars: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="with --scenario: cars in the grid")
     ] = None,
+    v2v: Annotated[
+        FleetRadio | None,
+        typer.Option(
+            help="with --scenario: whether vehicles have a radio (without: on); cars: what they "
+            "hear is the output1 of the others' own queries"
+        ),
+    ] = None,
     policy: Annotated[
         str, typer.Option(metavar="NAME", help="how jobs are scheduled: see `headway policies`")
     ] = "s-edf",
@@ -112,6 +142,8 @@ def fleet(
           --output build/fleet
       headway fleet examples/collision_warning/query.yaml --scenario grid --vehicles 200
           --vehicle examples/collision_warning/vehicle.yaml --output build/drives
+      headway fleet examples/collision_warning/query.yaml --scenario grid --v2v cars
+          --vehicle examples/collision_warning/vehicle.yaml --output build/talk
 
     Writes each output of all vehicles as Parquet, the counts of each vehicle (vehicles.parquet), a
     chart (fleet.html and fleet.svg) and summary.json; of a scenario also who was on collision
@@ -123,7 +155,10 @@ def fleet(
     check_master(master)
     prepared = runnable_plan(query, vehicle, zero_cost=zero_cost)
     settings = parse_options(conf or [], "--conf")
-    driven = scenario_fleet(scenario, prepared.plan, cars, vehicles, seed, input)
+    driven = scenario_fleet(
+        scenario, prepared.plan, cars, vehicles, seed, input, v2v, policy,
+        charged=prepared.charged,
+    )  # fmt: skip
     recording = Location.of(input or (_beside(query) if driven is None else query.parent))
     place = Location.of(output)
 

@@ -13,9 +13,8 @@ import typer
 
 from headway.cli.terminal import ExitCode, sentence, show, table, write, write_problem
 from headway.engine.nodes.launcher import Launcher
-from headway.engine.nodes.live_nodes import LaunchedCar, NodeState, NodeView, supervise
-from headway.errors import InputError
-from headway.model.quantities import DURATION_FORM, SECOND, parse_duration
+from headway.engine.nodes.live_nodes import LaunchedCar, NodePhase, NodeView, supervise
+from headway.model.quantities import DURATION_FORM, SECOND, duration_option
 from headway.report.plan.plan_tables import BROKEN, KEPT, Table
 
 if TYPE_CHECKING:
@@ -81,6 +80,12 @@ def launch(
 
     Exit code: 0 all finished, 1 a hard deadline was missed or a node broke, 2 bad input.
     """
+    limit = None if stop_after is None else duration_option("--stop-after", stop_after) / SECOND
+    again = (
+        None
+        if restart_after is None
+        else duration_option("--restart-after", restart_after) / SECOND
+    )
     launcher = Launcher(
         build=build,
         outputs=output or build.with_name(f"{build.name}-run"),
@@ -90,8 +95,6 @@ def launch(
         options=tuple(node_option or ()),
         free_ports=not keep_ports,
     )
-    limit = None if stop_after is None else _seconds("--stop-after", stop_after)
-    again = None if restart_after is None else _seconds("--restart-after", restart_after)
     with launcher:
         launcher.start()
         with _shown() as show_nodes:
@@ -106,19 +109,10 @@ def launch(
         raise typer.Exit(int(code))
 
 
-def _seconds(option: str, text: str) -> float:
-    try:
-        return parse_duration(text) / SECOND
-    except ValueError:
-        raise InputError(
-            "not a duration", at=option, got=text, want=f"write {DURATION_FORM}"
-        ) from None
-
-
 def _exit_code(car: LaunchedCar) -> ExitCode:
     if car.broke and car.nodes[car.broke].code == BAD_INPUT_OF_A_NODE:
         return ExitCode.BAD_INPUT
-    broken = any(view.state is NodeState.FAILED for view in car.views)
+    broken = any(view.state is NodePhase.FAILED for view in car.views)
     return ExitCode.NOT_PROMISED if broken or car.missed_hard else ExitCode.FINE
 
 
@@ -141,7 +135,7 @@ def _shown() -> Iterator[Callable[[Sequence[NodeView]], None]]:
 
 class _Lines:
     def __init__(self) -> None:
-        self._said: dict[str, NodeState] = {}
+        self._said: dict[str, NodePhase] = {}
 
     def show(self, views: Sequence[NodeView]) -> None:
         for view in views:

@@ -22,7 +22,7 @@ from headway.gateway.gateway_base import GATEWAYS
 from headway.gateway.live_query import Links, LiveOutcome, LiveQuery
 from headway.gateway.payloads import proto_text
 from headway.model.plan import Plan
-from headway.model.quantities import DURATION_FORM, SECOND, milliseconds, parse_duration
+from headway.model.quantities import DURATION_FORM, SECOND, duration_option, milliseconds
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def live(
     if output is None:
         raise InputError("no folder for the results", at="--output", want="name one")
     links = Links.of(prepared.plan, _pairs("--source", source), _pairs("--sink", sink))
-    limit = None if stop_after is None else _seconds(stop_after)
+    limit = None if stop_after is None else duration_option("--stop-after", stop_after) / SECOND
     with prepared.placing(), RunFolder(output, force=force) as folder:
         with LiveRun(prepared.plan, folder.folder) as watched:
             run = LiveQuery(
@@ -144,15 +144,6 @@ def _pairs(option: str, given: Iterable[str] | None) -> dict[str, str]:
     if problems:
         raise InputError(problems)
     return found
-
-
-def _seconds(text: str) -> float:
-    try:
-        return parse_duration(text) / SECOND
-    except ValueError:
-        raise InputError(
-            "not a duration", at="--stop-after", got=text, want=f"write {DURATION_FORM}"
-        ) from None
 
 
 def _proto(plan: Plan, name: str) -> str:

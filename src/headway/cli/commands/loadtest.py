@@ -29,7 +29,7 @@ from headway.report.tables.loadtest_tables import misses, plain, verdict
 from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.overload import load_trials, plan_paths
 from headway.schedule.overload.admission_over_nodes import NodePath
-from headway.schedule.overload.simulate import TrialRecord
+from headway.schedule.overload.one_processor import TrialRecord
 
 # ---------------------------------------------------------------- what is given
 

@@ -22,10 +22,9 @@ from headway.cli.terminal import (
     write_json,
 )
 from headway.engine.jobs import Arrival
-from headway.engine.nodes.peers import PeerTiming
-from headway.errors import InputError
+from headway.engine.nodes.liveness import PeerTiming
 from headway.model.plan import Plan
-from headway.model.quantities import DURATION_FORM, MICROSECOND, SECOND, parse_duration
+from headway.model.quantities import MICROSECOND, SECOND, duration_option
 from headway.report.plan.plan_tables import BROKEN, KEPT, Table
 from headway.report.simulation_page import simulation_html
 from headway.simulation.campaign import Campaign, CampaignTotals, SeedResult
@@ -108,10 +107,10 @@ def simulate(
     spec = load_faults(faults)
     plan = runnable_plan(query, vehicle, zero_cost=False, python=not no_python).plan
     timing = PeerTiming(
-        heartbeat=_duration("--heartbeat", heartbeat),
+        heartbeat=duration_option("--heartbeat", heartbeat, 1),
         missed=missed,
-        give_up=_duration("--give-up", give_up),
-        linger=max(2 * SECOND, 2 * _duration("--give-up", give_up)),
+        give_up=duration_option("--give-up", give_up, 1),
+        linger=max(2 * SECOND, 2 * duration_option("--give-up", give_up, 1)),
     )
     setting = CarSetting(
         plan=plan,
@@ -119,7 +118,7 @@ def simulate(
         policy=policy,
         timing=timing,
         most_kept=most_kept,
-        checkpoint=_duration("--checkpoint", checkpoint, least=0),
+        checkpoint=duration_option("--checkpoint", checkpoint),
         most_waiting=most_waiting,
     )
     campaign = Campaign(setting, spec)
@@ -137,16 +136,6 @@ def simulate(
         show([*_tables(totals), *map(sentence, _verdict(totals, failures, written))])
     if totals.failed:
         raise typer.Exit(int(ExitCode.NOT_PROMISED))
-
-
-def _duration(option: str, text: str, least: int = 1) -> int:
-    try:
-        found = parse_duration(text)
-    except ValueError:
-        found = -1
-    if found < least:
-        raise InputError("not a duration", at=option, got=text, want=f"write {DURATION_FORM}")
-    return found
 
 
 def recorded(plan: Plan, folder: Path, vehicle: str | None = None) -> tuple[Arrival, ...]:

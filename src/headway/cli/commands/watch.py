@@ -96,7 +96,7 @@ def watch(
 # ---------------------------------------------------------------- what is watched
 
 
-class _Run:
+class _OneRun:
     """A run that writes its state; one whose file has gone has ended."""
 
     def __init__(self, folder: Path) -> None:
@@ -124,7 +124,7 @@ class _Run:
             return None
 
 
-class _Car:
+class _WholeCar:
     """A launched car; its nodes are heard of by what they write."""
 
     silence = 0.0
@@ -145,12 +145,12 @@ def _ended(state: LiveState) -> LiveState:
     return replace(state, running=False)
 
 
-def _watched(folder: Path, wait: float) -> _Run | _Car:
+def _watched(folder: Path, wait: float) -> _OneRun | _WholeCar:
     """FileError when nothing that can be watched is there in time."""
     until = time.monotonic() + wait
     while True:
         try:
-            return _Car(folder) if (folder / DEPLOYMENT).exists() else _Run(folder)
+            return _WholeCar(folder) if (folder / DEPLOYMENT).exists() else _OneRun(folder)
         except FileError:
             if time.monotonic() >= until:
                 raise

@@ -35,7 +35,7 @@ class Sections(Ages):
         return sum(
             flow.count
             * self.curves[source].in_interval(
-                (head.timeout or 0) + (self.age_at(stream, task.node) or 0)
+                (head.timeout or 0) + (self.at_after(stream, source, task.node) or 0)
             )
             for stream in task.entries
             for source, flow in self.flows[stream].items()

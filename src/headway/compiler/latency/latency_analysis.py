@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headway.compiler.latency.blocking import Sections
-from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness, most
+from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness
 from headway.compiler.latency.finishing import Competing, Waiting, finishes
 from headway.compiler.latency.job_flows import (
     DerivedPartners,
@@ -72,7 +72,7 @@ class Analysis(Sections):
         for self._round in range(MOST_ROUNDS):
             if limits and self._beyond(limits):
                 return False
-            before = (dict(self.latency), dict(self.accepted), self.responses)
+            before = self._state()
             self._lags = Lags(self)
             self._find_flows(self._operator_ages())
             self.responses = media_responses(self._messages, self, self.responses, self.reasons)
@@ -80,12 +80,22 @@ class Analysis(Sections):
             self._find_cascades()
             for node in self._nodes.values():
                 self._solve_node(node)
-            if before == (self.latency, self.accepted, self.responses):
+            if before == self._state():
                 return True
         for task in self.compilation.tasks:
             self.latency[task.name] = self.accepted[task.name] = None
             self.reasons.setdefault(task.node, "the bounds of nodes and buses push each other up")
         return True
+
+    def _state(self) -> tuple[dict[str, int | None], ...]:
+        """All that one round takes from the one before."""
+        sent = {
+            f"{stream} {source}": after
+            for stream, by_source in self._sent_after.items()
+            for source, after in by_source.items()
+        }
+        responses = {" ".join(pair): time for pair, time in self.responses.items()}
+        return dict(self.latency), dict(self.accepted), dict(self.busy), responses, sent
 
     def _beyond(self, limits: Mapping[str, int]) -> bool:
         ages = ((self.age_sent(stream), most_allowed) for stream, most_allowed in limits.items())
@@ -288,11 +298,6 @@ class Analysis(Sections):
         head = self.compilation.graph.operators[task.operators[0]]
         return head.looks_back if head.traits.emits_on_time else 0
 
-    def _partner_age(self, task: Task) -> int | None:
-        """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
-        sharing = [other for join in self._limited(task) for other in self._tasks_with[join.name]]
-        return most([self._entry_age(t) for t in sharing])
-
     def _add_demands(
         self,
         task: Task,
@@ -370,7 +375,7 @@ class Analysis(Sections):
                     add(curve, times * work.result, later, released, released_late, held)
                     continue
                 oldest = entry_age
-                if partner_age:
+                if self._limited(task):
                     # Its pairs may be made when the partner comes, in the partner's job.
                     back += self.shift(task)
                     entry = max(entry, partner_age + self.shift(task))

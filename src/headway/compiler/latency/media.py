@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from headway.compiler.latency.demand import Demand, busy_period
+from headway.compiler.latency.demand import Demand, busy_period, plus
 from headway.compiler.latency.job_flows import Flows, why_boundless
 from headway.model.plan import Crossing, HopKind
 from headway.model.quantities import ArrivalCurve
@@ -28,7 +28,7 @@ class StreamAges(Protocol):
     def curves(self) -> dict[str, ArrivalCurve]: ...
     @property
     def boundless(self) -> dict[str, str]: ...
-    def age_sent(self, stream: str) -> int | None: ...
+    def sent_after(self, stream: str, source: str) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +87,18 @@ def media_responses(
         for index, message in enumerate(listed):
             if message.stream in ages.boundless:
                 reasons.setdefault(medium, why_boundless(ages.boundless[message.stream]))
-            age = ages.age_sent(message.stream)
-            for hop, delay in message.before:
-                spent = known.get((message.stream, hop), delay)
-                age = None if age is None or spent is None else age + spent
-            if age is None:
-                demands = []
-                reasons.setdefault(medium, f"{message.stream} reaches {medium} without a bound")
+            work = sum(message.frames) * message.entries
+            for source, flow in ages.flows[message.stream].items():
+                after = ages.sent_after(message.stream, source)
+                for hop, delay in message.before:
+                    after = plus(after, known.get((message.stream, hop), delay))
+                if after is None:
+                    reasons.setdefault(medium, f"{message.stream} reaches {medium} without a bound")
+                else:
+                    demands.append(Demand(ages.curves[source], flow.count * work, after))
             if medium in reasons:
                 responses[message.stream, medium] = None
                 continue
-            assert age is not None
-            work = sum(message.frames) * message.entries
-            demands += [
-                Demand(ages.curves[source], flow.count * work, age)
-                for source, flow in ages.flows[message.stream].items()
-            ]
             blocking = max((max(lower.frames) for lower in listed[index + 1 :]), default=0)
             response = busy_period(demands, blocking)
             if response is None:

@@ -159,6 +159,8 @@ class Ages:
     _coarse: set[str] = field(default_factory=set)
     """nodes on which the finer way to bound a job's end was too much work"""
     _round: int = 0
+    _sent_after: dict[str, dict[str, int | None]] = field(default_factory=dict)
+    """stream -> source -> the longest from an arrival until its tuple is offered on its own node"""
     _entry_ages: dict[str, int | None] = field(default_factory=dict)
     """stream -> the oldest its tuples can be when their cause enters the stream's own node"""
 
@@ -200,6 +202,20 @@ class Ages:
         for hop in crossing.hops if crossing else ():
             age = plus(age, self.responses.get((stream, hop.name), hop.delay))
         return age
+
+    def sent_after(self, stream: str, source: str) -> int | None:
+        """The longest from an arrival (or a clock's instant) until its tuple is offered on its own
+        node. Unlike an age it counts neither how old tuples are on arrival nor what older ones
+        they were laid together with."""
+        return self._sent_after.get(stream, {}).get(source, 0)
+
+    def at_after(self, stream: str, source: str, node: str) -> int | None:
+        """The same until it reaches the node."""
+        after = self.sent_after(stream, source)
+        crossing = self.crossing(stream, node)
+        for hop in crossing.hops if crossing else ():
+            after = plus(after, self.responses.get((stream, hop.name), hop.delay))
+        return after
 
     def input_age(self, task: Task) -> int | None:
         return most([self.age_at(stream, task.node) for stream in task.entries])
@@ -243,7 +259,9 @@ class Ages:
         self._entries = {name: {name: 0} for name in graph.sources}
         self._late_entries = {name: {name: 0} for name in graph.sources}
         self._entry_ages = {name: source.age for name, source in graph.sources.items()}
+        before, self._sent_after = self._sent_after, {name: {name: 0} for name in graph.sources}
         for stream in graph.order:
+            self._sent_after[stream] = self._sent(stream, before.get(stream, {}))
             for late, entries in ((False, self._entries), (True, self._late_entries)):
                 found: dict[str, int | None] = dict.fromkeys(self.flows[stream], 0)
                 for task in self.producers(stream):
@@ -252,12 +270,31 @@ class Ages:
                         continue
                     for entry in task.entries:
                         for source in self.flows[entry]:
-                            released = self._release_after(task, entry, source, late=late)
-                            found[source] = most([found.get(source, 0), released])
+                            made = self._made_after(task, entry, source, late=late)
+                            found[source] = most([found.get(source, 0), made])
                 entries[stream] = found
             self._entry_ages[stream] = most(
                 [plus(self._entry_age(t), self.shift(t)) for t in self.producers(stream)]
             )
+
+    def _sent(self, stream: str, before: Mapping[str, int | None]) -> dict[str, int | None]:
+        """From arrivals at each source until this stream's tuples are made: a job ends within the
+        busy period of its entry or release, and a tuple is older than it has been here. ``before``
+        is what was known: it only grows."""
+        operators, age = self.compilation.graph.operators, self.age_sent(stream)
+        found: dict[str, int | None] = {}
+        for task in self.producers(stream):
+            head, busy = operators[task.operators[0]], self.busy.get(task.node, age)
+            if head.clock is not None:
+                found[head.name] = most([found.get(head.name, 0), busy])
+                continue
+            for entry in task.entries:
+                for source in self.flows[entry]:
+                    made = self._made_after(task, entry, source, late=True)
+                    found[source] = most([found.get(source, 0), plus(made, busy)])
+        if age is not None:
+            found = {name: age if one is None else min(one, age) for name, one in found.items()}
+        return {name: most([one, before.get(name, 0)]) for name, one in found.items()}
 
     def _entry_age(self, task: Task) -> int | None:
         """The oldest a job's tuple can be when what caused it enters the node, or is released
@@ -290,6 +327,19 @@ class Ages:
         sensed = stream in self.compilation.graph.sources and place == self.home(task.node)
         return place == task.node or sensed
 
+    def _partner_age(self, task: Task) -> int | None:
+        """How old the tuples can be on entry that complete pairs charged to this task's tuples."""
+        sharing = [other for join in self._limited(task) for other in self._tasks_with[join.name]]
+        return most([self._entry_age(t) for t in sharing])
+
+    def _made_after(self, task: Task, stream: str, source: str, *, late: bool) -> int | None:
+        """The longest from an arrival until what makes a result of it has entered the node or been
+        released there: its own tuple, or the partner that completes a pair charged to it."""
+        released = self._release_after(task, stream, source, late=late)
+        if not self._limited(task):
+            return released
+        return most([released, plus(self._partner_age(task), self.shift(task))])
+
     def _release_after(self, task: Task, stream: str, source: str, *, late: bool) -> int | None:
         """The longest from an arrival until its tuple has entered the node or been released there;
         ``late`` counts that windows may be held up."""
@@ -301,11 +351,11 @@ class Ages:
         offered = (
             0
             if stream == source and self._is_local(stream, task)
-            else self.age_at(stream, task.node)
+            else self.at_after(stream, source, task.node)
         )
         return plus(offered, head.timeout)
 
     def _arrival_to_entry(self, task: Task, stream: str, source: str, *, late: bool) -> int | None:
         if self._is_local(stream, task):
             return (self._late_entries if late else self._entries)[stream][source]
-        return self.age_at(stream, task.node)
+        return self.at_after(stream, source, task.node)

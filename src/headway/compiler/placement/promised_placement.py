@@ -42,6 +42,9 @@ MOST_WORK = 2_400
 MOST_LOOKS = 600_000
 """placements that are laid out and measured, judged or not, times operators: on a large vehicle
 most moves are out of the question, and there are many"""
+MANY_NODES = 16
+"""above so many an operator is first tried beside what it reads from and what reads it: the tries
+would not reach far otherwise"""
 _RESTARTS = 40
 
 HOPELESS = 8.0
@@ -329,16 +332,24 @@ class PromiseSearch:
         return (found.usage, found.peak) < (than.usage, than.peak)
 
     def _changes(self, here: _Judged, targets: Targets) -> Iterator[dict[str, str]]:
-        """Single moves, then neighbours in the query together, then swaps; of operators on the way
-        to the outputs that are the latest first."""
+        """Single moves, near ones first where there are many nodes, then neighbours in the query
+        together, then swaps; of operators on the way to the outputs that are the latest first."""
         order = self._by_urgency(here, targets)
         nodes = {name: self.problem.processes[name].nodes for name in order}
         placed = here.placement
+        graph = self.compilation.graph
+        if len(self.compilation.vehicle.nodes) > MANY_NODES:
+            at = dict(self.compilation.vehicle.sensors) | dict(placed)
+            for name in order:
+                near = (*graph.operators[name].streams, *graph.consumers[name])
+                beside = {at.get(one) for one in near}
+                for node in nodes[name]:
+                    if node in beside and node != placed[name]:
+                        yield {name: node}
         for name in order:
             for node in nodes[name]:
                 if node != placed[name]:
                     yield {name: node}
-        graph = self.compilation.graph
         for name in order:
             for reader in graph.consumers[name]:
                 for node in nodes[name]:

@@ -91,6 +91,6 @@ def given_in(
 
 
 def key_of(stream: WireStream, what: Sent | int | None) -> Given:
-    """By what a thing is known that was given away; ValueError and the like for a tuple that
+    """By what a thing is known that was given away; an error of ``UNSENDABLE`` for a tuple that
     cannot be sent."""
     return stream.codec.encode([what]) if isinstance(what, Sent) else what

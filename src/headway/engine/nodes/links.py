@@ -5,7 +5,6 @@ come (who sends them, how far each has come, nothing twice)."""
 from __future__ import annotations
 
 import socket
-import struct
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,6 +27,7 @@ from headway.engine.nodes.wire_format import (
     MOST_BYTES,
     MOST_GREETING,
     OVERHEAD,
+    UNSENDABLE,
     BadFrame,
     FrameKind,
     Sent,
@@ -313,7 +313,7 @@ class Outgoing:
 MOST_SENDERS = 256
 
 
-class Place(NamedTuple):
+class FramePlace(NamedTuple):
     """Where a frame stands: who sent it, in which life, on which stream, its number."""
 
     sender: str
@@ -329,11 +329,11 @@ Positions = dict[str, tuple[str, dict[int, int]]]
 class PeerHandler(Protocol):
     """What happens with what comes; called in the I/O thread, must not wait."""
 
-    def rows(self, stream: str, rows: list[Sent], place: Place) -> None: ...
+    def rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None: ...
 
-    def mark(self, stream: str, mark: int, place: Place) -> None: ...
+    def mark(self, stream: str, mark: int, place: FramePlace) -> None: ...
 
-    def ended(self, stream: str, place: Place) -> None: ...
+    def ended(self, stream: str, place: FramePlace) -> None: ...
 
     def lost(self, peer: str) -> None: ...
 
@@ -404,7 +404,7 @@ class Incoming:
         if frame.sequence <= last:
             self.duplicates += 1
             return
-        place = Place(connection.peer, incarnation, frame.stream, frame.sequence)
+        place = FramePlace(connection.peer, incarnation, frame.stream, frame.sequence)
         if frame.kind is FrameKind.ROWS:
             self._handler.rows(stream.name, stream.codec.decode(frame.payload), place)
         elif frame.kind is FrameKind.MARK:
@@ -510,7 +510,7 @@ class Packer:
         try:
             payload = stream.codec.encode(rows)
             fits = len(payload) <= MOST_BYTES
-        except (struct.error, UnicodeError, AttributeError, TypeError):
+        except UNSENDABLE:
             fits = False
         if fits:
             self._append(name, FrameKind.ROWS, payload, len(rows))

@@ -30,7 +30,7 @@ STEADY = 5.0
 _MISSED = b'"missed": true'
 
 
-class NodeState(StrEnum):
+class NodePhase(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     STOPPING = "stopping"
@@ -46,7 +46,7 @@ class NodeView:
 
     node: str
     native: bool
-    state: NodeState
+    state: NodePhase
     tuples: int
     missed: int
     links: tuple[tuple[str, str], ...]
@@ -81,7 +81,7 @@ class _Watched:
     outputs: list[NewLines]
     tuples: int = 0
     missed: int = 0
-    said: NodeState = NodeState.STARTING
+    said: NodePhase = NodePhase.STARTING
     links: dict[str, str] = field(default_factory=dict)
 
     def look(self, code: int | None) -> NodeView:
@@ -98,15 +98,15 @@ class _Watched:
     def _note(self, event: dict[str, Any]) -> None:
         what, peer = str(event.get("event", "")), event.get("peer")
         if what == "running":
-            self.said = NodeState.RUNNING
+            self.said = NodePhase.RUNNING
         elif what == "stopping":
-            self.said = NodeState.STOPPING
+            self.said = NodePhase.STOPPING
         elif what.startswith("peer ") and isinstance(peer, str):
             self.links[peer] = what.removeprefix("peer ")
 
 
-def _ended_state(code: int) -> NodeState:
-    return {0: NodeState.FINISHED, HARD_MISSED: NodeState.MISSED}.get(code, NodeState.FAILED)
+def _ended_state(code: int) -> NodePhase:
+    return {0: NodePhase.FINISHED, HARD_MISSED: NodePhase.MISSED}.get(code, NodePhase.FAILED)
 
 
 class LiveNodes:
@@ -147,7 +147,7 @@ class LaunchedCar:
 
     @property
     def missed_hard(self) -> list[str]:
-        return [view.node for view in self.views if view.state is NodeState.MISSED]
+        return [view.node for view in self.views if view.state is NodePhase.MISSED]
 
 
 def supervise(
@@ -163,7 +163,7 @@ def supervise(
     they are killed. With ``restart_after`` a node that breaks is started again so many seconds
     later, and the others go on; one that then breaks at once is broken."""
     watch = LiveNodes(launcher)
-    end = _Ending(launcher, restart_after)
+    end = _CarEnding(launcher, restart_after)
     started = time.monotonic()
     while launcher.running() or end.due:
         try:
@@ -189,7 +189,7 @@ def supervise(
 
 
 @dataclass
-class _Ending:
+class _CarEnding:
     launcher: Launcher
     restart_after: float | None = None
     asked_at: float | None = None
@@ -225,7 +225,7 @@ class _Ending:
         if self.broke or self.asked_at is not None:
             return
         for node, code in self.launcher.codes().items():
-            if _ended_state(code) is not NodeState.FAILED:
+            if _ended_state(code) is not NodePhase.FAILED:
                 continue
             if node not in self.due:
                 why = why_ended(self.launcher.ended()[node])

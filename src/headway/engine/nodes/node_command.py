@@ -12,15 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_key import KEY_FILE, read_key
 from headway.engine.nodes.node_machine import Address
 from headway.engine.nodes.node_process import NodeProcess, NodeSettings
 from headway.engine.nodes.node_records import FORMATS
 from headway.engine.nodes.node_slice import DEPLOYMENT, NodeSlice, slice_from_json
-from headway.engine.nodes.peers import PeerTiming
 from headway.engine.waiting_room import WhenFull
 from headway.errors import FileError, HeadwayError, NodeFailed, Problem
-from headway.model.quantities import DURATION_FORM, MILLISECOND, parse_duration
+from headway.model.quantities import MILLISECOND, duration_option
 
 HARD_MISSED = 3
 """exit code of a node that finished and missed a hard deadline"""
@@ -120,7 +120,7 @@ def _settings(part: NodeSlice, given: argparse.Namespace, executable: Path) -> N
     addresses = read_addresses(path)
     if missing := {part.node, *(n for _, n in (*part.sends, *part.receives))} - set(addresses):
         raise FileError(Problem(f"no address of node {sorted(missing)[0]!r}", at=str(path)))
-    heartbeat = _duration("--heartbeat", given.heartbeat)
+    heartbeat = duration_option("--heartbeat", given.heartbeat)
     return NodeSettings(
         addresses=addresses,
         key=read_key(given.key or executable.parent / KEY_FILE),
@@ -129,17 +129,17 @@ def _settings(part: NodeSlice, given: argparse.Namespace, executable: Path) -> N
         form=given.format,
         speed=given.speed,
         vehicle=given.vehicle,
-        tolerance=_duration("--tolerance", given.tolerance),
+        tolerance=duration_option("--tolerance", given.tolerance),
         timing=PeerTiming(
             heartbeat=max(heartbeat, MILLISECOND),
             missed=max(given.missed, 1),
-            give_up=_duration("--give-up", given.give_up),
+            give_up=duration_option("--give-up", given.give_up),
         ),
         most_waiting=None if given.most_waiting is None else max(1, given.most_waiting),
         when_full=WhenFull(given.when_full),
         subscriber=_address("--subscriber", given.subscriber) if given.subscriber else None,
         resume=given.resume,
-        checkpoint=_duration("--checkpoint", given.checkpoint),
+        checkpoint=duration_option("--checkpoint", given.checkpoint),
         live=True,
     )
 
@@ -160,14 +160,6 @@ def _address(name: str, text: str) -> Address:
     if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise FileError(Problem("not an address", at=name, got=text, want="write HOST:PORT"))
     return host, int(port)
-
-
-def _duration(name: str, text: str) -> int:
-    try:
-        return parse_duration(text)
-    except ValueError:
-        want = f"write {DURATION_FORM}"
-        raise FileError(Problem("not a duration", at=name, got=text, want=want)) from None
 
 
 def _begin(process: NodeProcess, given: argparse.Namespace) -> tuple[int, int]:

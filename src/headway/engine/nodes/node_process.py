@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from headway.engine.clock import Behind, KeepingUp, PacedClock
 from headway.engine.jobs import Arrival
 from headway.engine.kernel import Outlet
-from headway.engine.nodes.links import Place, Positions
+from headway.engine.nodes.links import FramePlace, Positions
 from headway.engine.nodes.live_counts import LiveCounts
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.node_machine import THIS_MACHINE, Address, Machine
 from headway.engine.nodes.node_records import MOST_TEXT, EventLog, NodeOutputs, written_to
 from headway.engine.nodes.node_slice import OUTPUT, NodeSlice
 from headway.engine.nodes.node_state import NodeState, Resumption, note_place
-from headway.engine.nodes.peers import Peers, PeerTiming
+from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.run_keeper import KeptPace
 from headway.engine.nodes.wire_format import Sent
 from headway.engine.operators.operator_base import Dropped
@@ -29,8 +30,7 @@ from headway.engine.program import assemble
 from headway.engine.trace import EventKind, Trace
 from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_time import ENDED, WallTime, apart
-from headway.errors import FileError, NodeFailed, Problem
-from headway.errors import Place as FilePlace
+from headway.errors import FileError, NodeFailed, Place, Problem
 from headway.model.quantities import MICROSECOND, MILLISECOND, SECOND
 from headway.model.query import Criticality
 from headway.model.user_operator import Row
@@ -97,7 +97,7 @@ class OtherNodes:
 
     # ---------------------------------------------------------------- in
 
-    def take_rows(self, stream: str, rows: list[Sent], place: Place) -> None:
+    def take_rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None:
         """Tuples of another node's stream, or of a source that is fed from outside."""
         note_place(self.positions, place)
         remote = stream in self._sender_of
@@ -115,14 +115,14 @@ class OtherNodes:
         """As they were written down."""
         self.take_rows(stream, [Sent(tuple(row), n, late) for row, n, late in rows], place)
 
-    def take_mark(self, stream: str, mark: int, place: Place) -> None:
+    def take_mark(self, stream: str, mark: int, place: FramePlace) -> None:
         note_place(self.positions, place)
         before = self.marks.get(stream)
         if before is None or mark > before:
             self.marks[stream] = mark
             self._time.note_move()
 
-    def take_end(self, stream: str, place: Place) -> None:
+    def take_end(self, stream: str, place: FramePlace) -> None:
         note_place(self.positions, place)
         self._time.end(stream)
 
@@ -527,7 +527,7 @@ class NodeProcess:
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             what = f"this state cannot be taken up: {type(error).__name__}: {error}"
             want = "start the node without --resume"
-            raise FileError(Problem(what, place=FilePlace(str(state.path)), want=want)) from error
+            raise FileError(Problem(what, place=Place(str(state.path)), want=want)) from error
         self._dropped = {kind: Counter(at) for kind, at in node["dropped"].items()}
         self._keeping_up.restore(node["behind"])
         self._resumption.missed = dict(node["missed"])
@@ -634,15 +634,15 @@ class NodeProcess:
         assert self._others is not None
         return self._time, self._others
 
-    def rows(self, stream: str, rows: list[Sent], place: Place) -> None:
+    def rows(self, stream: str, rows: list[Sent], place: FramePlace) -> None:
         run, others = self._running()
         run.post(others.take_rows, stream, rows, place)
 
-    def mark(self, stream: str, mark: int, place: Place) -> None:
+    def mark(self, stream: str, mark: int, place: FramePlace) -> None:
         run, others = self._running()
         run.post(others.take_mark, stream, mark, place)
 
-    def ended(self, stream: str, place: Place) -> None:
+    def ended(self, stream: str, place: FramePlace) -> None:
         run, others = self._running()
         run.post(others.take_end, stream, place)
 

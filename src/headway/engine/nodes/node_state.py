@@ -21,14 +21,14 @@ from headway.engine.nodes.node_machine import Machine
 from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.run_keeper import KeptRun, RunKeeper, read_taken
-from headway.engine.nodes.wire_format import Sent, WireStream
+from headway.engine.nodes.wire_format import UNSENDABLE, Sent, WireStream
 
 FORM = 1
 """of the checkpoint; another one is not read"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoint:
+class NodeCheckpoint:
     """What stands in a checkpoint. ``epoch`` and ``start`` tie the engine's time to the machine's
     clock, ``seen`` is what that clock and the calendar showed."""
 
@@ -48,7 +48,7 @@ class Checkpoint:
 class KeptNode:
     """All that was kept of a node that was killed."""
 
-    checkpoint: Checkpoint
+    checkpoint: NodeCheckpoint
     taken: KeptRun
     frames: list[list[Any]]
     damage: tuple[str, ...]
@@ -133,7 +133,7 @@ class NodeState:
         self.damage = tuple(filter(None, (taken.damage, damage)))
         self.kept = KeptNode(checkpoint=checkpoint, taken=taken, frames=frames, damage=self.damage)
 
-    def _checkpoint(self, data: Any) -> Checkpoint:
+    def _checkpoint(self, data: Any) -> NodeCheckpoint:
         try:
             if data["form"] != FORM:
                 raise DamagedFile(f"{self.path}: of form {data['form']!r}, not {FORM}")
@@ -145,7 +145,9 @@ class NodeState:
             }
             monotonic, calendar = data["seen"]
             fields = {**data, "senders": senders, "seen": (monotonic, calendar)}
-            return Checkpoint(**{name: fields[name] for name in Checkpoint.__dataclass_fields__})
+            return NodeCheckpoint(
+                **{name: fields[name] for name in NodeCheckpoint.__dataclass_fields__}
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedFile(f"{self.path}: {error!r}") from None
 
@@ -156,7 +158,7 @@ class NodeState:
             return True
         try:
             key = key_of(self._streams[stream], what)
-        except Exception:  # noqa: BLE001 - what cannot be sent was not; that is noted elsewhere
+        except UNSENDABLE:  # so it was not sent, and will not be: the packer notes it
             return True
         if counts[key] <= 0:
             return True

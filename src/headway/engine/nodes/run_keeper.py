@@ -4,7 +4,7 @@ All that decides what a run does is what its clock shows and what comes to it, i
 (:mod:`headway.engine.wall_time`). Both are written down before anything that follows from them
 leaves the process. So the run can be done over again from its last checkpoint, operator by
 operator, and gives what it gave; what was given already is not given twice
-(:mod:`headway.engine.nodes.already_given`). Then the clock is the machine's again.
+(:mod:`headway.engine.nodes.kept_links`). Then the clock is the machine's again.
 
 A frame is acknowledged when it is written down here: one that the process had only received when it
 was killed is still kept by the peer that sent it, and sent again.

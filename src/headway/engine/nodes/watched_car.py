@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from headway.engine.live_state import (
-    EventLog,
     LiveMedium,
     LiveNode,
     LiveOperator,
     LiveOutput,
     LiveState,
+    RecentEvents,
     RecentLatencies,
     live_outputs,
 )
@@ -64,7 +64,7 @@ class WatchedCar:
         self._launch = NewLines(folder / LAUNCH_LOG)
         self._loads = _CrossingLoads(self.plan)
         self._ended = False
-        self._log = EventLog()
+        self._log = RecentEvents()
         self._clock = clock
         self._first: int | None = None
         self._last = 0

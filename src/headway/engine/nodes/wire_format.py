@@ -34,6 +34,8 @@ _CRC = struct.Struct(">I")
 _MARK = struct.Struct(">q")
 _POSITION = struct.Struct(">HQ")
 OVERHEAD = _HEADER.size + _CRC.size
+UNSENDABLE = (struct.error, UnicodeError, AttributeError, TypeError)
+"""what comes of a tuple whose values are not those of its stream's columns when it is encoded"""
 
 
 class FrameKind(IntEnum):

@@ -47,7 +47,7 @@ class Fused(SideList):
         self.operators = tuple(operator.name for operator in operators)
         self._given = (tuple(operators), schemas)
         super().__init__(">".join(self.operators))
-        writer = _Writer(operators, schemas)
+        writer = _FusedForms(operators, schemas)
         texts = [writer.function(form) for form in FORMS]
         self.source = "\n".join(texts)
         self._starts = writer.starts(texts)
@@ -79,7 +79,7 @@ class Fused(SideList):
         return row if made is None else made  # None: a function that does not keep its word
 
 
-class _Writer:
+class _FusedForms:
     """Writes the forms of one run of operators."""
 
     def __init__(

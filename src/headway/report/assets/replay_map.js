@@ -75,6 +75,7 @@ class MapView {
   draw(run, time, colour) {
     this.aim(time);
     this.colour = colour;
+    this.run = run;
     const { pen, scene } = this;
     pen.fillStyle = colour("ground");
     pen.fillRect(0, 0, this.width, this.height);
@@ -92,6 +93,7 @@ class MapView {
     for (const one of this.shown) {
       if (this.visible(one.at)) this.drawCar(one, known.has(one.car.id), warnings.get(one.car.id));
     }
+    for (const braked of scene.braking(run, time)) this.drawBraked(braked);
     for (const crash of scene.crashes(run, time)) this.drawCrash(crash, time);
     if (this.hovered !== null) this.drawHover(places.get(this.hovered), known.get(this.hovered));
     this.drawScale();

@@ -81,8 +81,29 @@ Object.assign(MapView.prototype, {
     pen.stroke();
   },
 
+  // The outline of our car where it would be had it braked.
+  drawBraked({ x, y, heading }) {
+    const at = this.toScreen(x, y);
+    if (!this.visible(at)) return;
+    const { pen, colour } = this;
+    const length = Math.max(CAR_LENGTH * this.scale, 15);
+    const width = Math.max(CAR_WIDTH * this.scale, 7.5);
+    pen.save();
+    pen.translate(...at);
+    pen.rotate(-heading);
+    pen.strokeStyle = colour("own");
+    pen.lineWidth = 2;
+    pen.setLineDash([4, 2]);
+    pen.beginPath();
+    pen.roundRect(-length / 2, -width / 2, length, width, width * 0.35);
+    pen.stroke();
+    pen.restore();
+  },
+
+  // Where our car is then, or is braking.
   drawCrash({ id, impact }, time) {
-    const own = this.scene.truth(this.scene.own, impact);
+    const braked = this.scene.braking(this.run, impact).find((one) => one.id === id);
+    const own = braked || this.scene.truth(this.scene.own, impact);
     if (!own) return;
     const { pen, colour } = this;
     const [x, y] = this.toScreen(own.x, own.y);

@@ -207,6 +207,7 @@ class Player {
       known: [...this.known.values()],
       warnings: this.warnings,
       crashes: this.scene.crashes(this.run, this.time).map(({ id }) => id),
+      braking: this.scene.braking(this.run, this.time),
     };
   }
 }

@@ -124,4 +124,26 @@ class Scene {
       .map(([id, impact, crash, , ttc]) => ({ id, impact, crash: Boolean(crash), ttc }))
       .filter((one) => one.crash && one.impact <= time && time - one.impact <= since);
   }
+
+  // Our car as it brakes for others, each by itself: [{id, x, y, heading, crash}].
+  braking(run, time, after = 2e6) {
+    return run.encounters.flatMap(([id, impact, crash, , , way]) => {
+      if (!way) return [];
+      const [begin, speed, reaction, slowing] = way;
+      const stands = begin + (reaction + speed / slowing) * 1e6;
+      const end = crash ? impact : Math.max(stands, impact);
+      if (time < begin || time > end + after) return [];
+      const from = this.truth(this.own, begin);
+      const seconds = (Math.min(time, end) - begin) / 1e6;
+      const braked = Math.min(Math.max(seconds - reaction, 0), speed / slowing);
+      const driven = speed * (Math.min(seconds, reaction) + braked) - (slowing / 2) * braked ** 2;
+      return [{
+        id,
+        x: from.x + driven * Math.cos(from.heading),
+        y: from.y + driven * Math.sin(from.heading),
+        heading: from.heading,
+        crash: Boolean(crash),
+      }];
+    });
+  }
 }

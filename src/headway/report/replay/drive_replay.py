@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from headway.drive.encounters import STOPPING_TIME, crash_rate
+from headway.drive.braking import Braking, stops
+from headway.drive.encounters import STOPPING_TIME
 from headway.drive.trial import US_PER_S, Trial
 from headway.drive.trial_results import measure
 from headway.model.quantities import MICROSECOND
 from headway.report.plan.plan_tables import percent
 from headway.report.replay.replay_data import (
     SENSORS,
+    BrakedWay,
     CollisionWarning,
     Encounter,
     Fact,
@@ -27,6 +29,7 @@ from headway.report.replay.replay_data import (
     Street,
 )
 from headway.world.drive_recording import OWN_ID, DriveRecording
+from headway.world.traffic import Traffic
 
 FRAME = 100_000
 """microseconds"""
@@ -34,8 +37,8 @@ SHORT_TTC = 4.0
 """seconds: output2 has a tuple for every car around; a warning is one with less left than this"""
 
 
-def replay_of(title: str, trials: Sequence[Trial]) -> Replay:
-    """Runs of the same recording, one per setting."""
+def replay_of(title: str, trials: Sequence[Trial], braking: Braking | None = None) -> Replay:
+    """Runs of the same recording, one per setting; with ``braking`` our car acts when warned."""
     recording = trials[0].recording
     impacts = trials[0].impacts
     return Replay(
@@ -43,13 +46,14 @@ def replay_of(title: str, trials: Sequence[Trial]) -> Replay:
         own=OWN_ID,
         map=_map(recording),
         traffic=_traffic(recording, set(impacts)),
-        runs=tuple(_run(trial) for trial in trials),
+        runs=tuple(_run(trial, braking) for trial in trials),
         facts=(
             Fact("cars", f"{len(recording.traffic.ids):,}"),
             Fact("seed", str(recording.traffic.seed)),
             Fact("V2V tuples delivered", f"{recording.counts.delivered:,}"),
         ),
         stopping_time=STOPPING_TIME,
+        brakes=braking is not None,
     )
 
 
@@ -73,25 +77,53 @@ def _traffic(recording: DriveRecording, meeting: set[int]) -> ReplayTraffic:
     return ReplayTraffic(cars, motion.x, motion.y, FRAME)
 
 
-def _run(trial: Trial) -> ReplayRun:
+def _run(trial: Trial, braking: Braking | None) -> ReplayRun:
     measured = measure(trial, 0).trial
-    found = trial.meetings()
+    encounters = tuple(_encounters(trial, braking))
+    crashes = sum(one.crash for one in encounters)
+    warned = trial.alarms()
     return ReplayRun(
         name=trial.setting.label,
         estimates=_estimates(trial),
         warnings=_warnings(trial),
-        encounters=tuple(
-            Encounter(one.car, one.impact, one.crash, one.detected, one.ttc) for one in found
-        ),
+        encounters=encounters,
         latencies=tuple(_latency(trial, output.name) for output in trial.plan.query.outputs),
         facts=(
             Fact("V2V tuples let in", f"{measured.v2v_entered:,} of {measured.v2v_arrived:,}"),
             Fact("output1, longest", f"{measured.latency1_max:.1f} ms", bad=measured.misses1 > 0),
             Fact("output2, longest", f"{measured.latency2_max:.1f} ms", bad=measured.misses2 > 0),
-            Fact("crashes", percent(crash_rate(found)), bad=measured.crashes > 0),
+            Fact("crashes", percent(crashes / max(len(encounters), 1)), bad=crashes > 0),
+            Fact("warned of cars never near", f"{sum(o.false for o in warned)} of {len(warned)}"),
             Fact("position error", f"{measured.error_mean:.2f} m"),
         ),
     )
+
+
+def _encounters(trial: Trial, braking: Braking | None) -> Iterator[Encounter]:
+    found = trial.meetings()
+    if braking is None:
+        for one in found:
+            yield Encounter(one.car, one.impact, one.crash, one.detected, one.ttc)
+        return
+    traffic, own = trial.recording.traffic, trial.recording.car
+    for stop in stops(traffic, own, found, braking):
+        met = stop.meeting
+        yield Encounter(
+            met.car,
+            met.impact if stop.hit is None else stop.hit,
+            stop.crash,
+            met.detected,
+            met.ttc,
+            None if met.detected is None else _way(traffic, own, met.detected, braking),
+            stop.speed if stop.crash else None,
+        )
+
+
+def _way(traffic: Traffic, car: int, begin: int, braking: Braking) -> BrakedWay:
+    column = np.searchsorted(traffic.ids, np.array([car]))
+    motion = traffic.of(column, np.array([begin / US_PER_S]))
+    speed = float(np.hypot(motion.vx, motion.vy)[0])
+    return BrakedWay(begin, speed, braking.reaction, braking.deceleration)
 
 
 def _estimates(trial: Trial) -> ReplayEstimates:

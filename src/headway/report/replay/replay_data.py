@@ -112,11 +112,26 @@ class CollisionWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class BrakedWay:
+    """Where our car would be had it braked: its way from ``begin`` (µs) on, straight ahead."""
+
+    begin: int
+    speed: float
+    """m/s at the begin"""
+    reaction: float
+    """s until it slows down"""
+    deceleration: float
+    """m/s²"""
+
+
+@dataclass(frozen=True, slots=True)
 class Encounter:
     """How it went with one car on collision course.
 
     ``impact`` is when the two would meet; ``detected`` when our car first knew of it, if it ever
-    did, with ``ttc`` seconds then left; ``crash`` when that was too late.
+    did, with ``ttc`` seconds then left; ``crash`` when that was too late. Where our car acts,
+    ``crash`` says whether they touch: then at ``impact``, with ``hit`` m/s left of our speed, and
+    ``braked`` is its way, if it was warned.
     """
 
     id: int
@@ -124,6 +139,8 @@ class Encounter:
     crash: bool
     detected: int | None = None
     ttc: float | None = None
+    braked: BrakedWay | None = None
+    hit: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,6 +192,8 @@ class Replay:
     """what holds for all runs: seed, number of cars, V2V rate"""
     stopping_time: float = 2.8
     """s; a warning with less left comes too late"""
+    brakes: bool = False
+    """our car acts: crashes are what geometry decides"""
     forget: int = 1_000_000
     """µs after which an estimate is no longer shown"""
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from headway.errors import DataError
 from headway.report.html import escaped, page
 from headway.report.replay import replay_data
+from headway.world.drive_scenario import KMH
 
 # ---------------------------------------------------------------- columns as few bytes
 
@@ -113,10 +114,15 @@ def _run(run: replay_data.ReplayRun, store: ColumnStore) -> Header:
         "known": _estimates(run.estimates, store),
         "warnings": _warnings(run.warnings, store),
         "encounters": [
-            [one.id, one.impact, int(one.crash), one.detected, one.ttc] for one in run.encounters
+            [one.id, one.impact, int(one.crash), one.detected, one.ttc, *_braked(one.braked)]
+            for one in run.encounters
         ],
         "latencies": [_latency(latency, store) for latency in run.latencies],
     }
+
+
+def _braked(way: replay_data.BrakedWay | None) -> list[list[float]]:
+    return [] if way is None else [[way.begin, way.speed, way.reaction, way.deceleration]]
 
 
 def _warnings(warnings: tuple[replay_data.CollisionWarning, ...], store: ColumnStore) -> Header:
@@ -217,7 +223,7 @@ def replay_page(replay: replay_data.Replay) -> str:
         runs_hidden="" if len(replay.runs) > 1 else " hidden",
         runs="".join(_choice(run, number) for number, run in enumerate(replay.runs)),
         summaries="\n".join(
-            _summary(run, number, replay.stopping_time) for number, run in enumerate(replay.runs)
+            _summary(run, number, _meant_by_crash(replay)) for number, run in enumerate(replay.runs)
         ),
         # no text of the user's may end the script element
         header=json.dumps(header, separators=(",", ":")).replace("<", "\\u003c"),
@@ -249,12 +255,18 @@ def story(replay: replay_data.Replay) -> str:
         return f"{seen}; ellipses show where it believes them to be."
     hit = "one of them would hit it" if meeting == 1 else f"{meeting} of them would hit it"
     told = [
-        f"{run.name} knows {sum(not one.crash for one in run.encounters)} of "
-        f"{len(run.encounters)} in time to stop"
+        f"{run.name} {_how_it_went(run.encounters, brakes=replay.brakes)}"
         for run in replay.runs
         if run.encounters
     ]
     return f"{seen}, and {hit} (orange). {'; '.join(told)}." if told else f"{seen}, and {hit}."
+
+
+def _how_it_went(met: Sequence[replay_data.Encounter], *, brakes: bool) -> str:
+    crashes = sum(one.crash for one in met)
+    if brakes:
+        return f"brakes and hits {crashes} of {len(met)}"
+    return f"knows {len(met) - crashes} of {len(met)} in time to stop"
 
 
 def _asset(name: str) -> str:
@@ -276,7 +288,19 @@ def _facts(facts: Sequence[replay_data.Fact]) -> str:
     )
 
 
-def _summary(run: replay_data.ReplayRun, number: int, stopping_time: float) -> str:
+def _meant_by_crash(replay: replay_data.Replay) -> str:
+    if replay.brakes:
+        return (
+            "A crash: the two cars touch. Our car brakes at the first warning of each (the outline "
+            "on the map), as if none had been before; blue, it drives on to meet the next."
+        )
+    return (
+        "A crash: our car knew of the other less than "
+        f"{replay.stopping_time:g} s before the impact, or never. So long it takes to stop."
+    )
+
+
+def _summary(run: replay_data.ReplayRun, number: int, meant_by_crash: str) -> str:
     parts = [f'<section data-run="{number}"><h2>{escaped(run.name)}</h2>']
     if run.facts:
         parts.append(f'<dl class="facts stacked">{_facts(run.facts)}</dl>')
@@ -287,15 +311,18 @@ def _summary(run: replay_data.ReplayRun, number: int, stopping_time: float) -> s
             '<th scope="col">Car</th><th scope="col" class="number">TTC when detected</th>'
             '<th scope="col">Outcome</th><td></td></tr></thead>\n'
             f"<tbody>{rows}</tbody></table>\n"
-            '<p class="muted small">A crash: our car knew of the other less than '
-            f"{stopping_time:g} s before the impact, or never. So long it takes to stop.</p>"
+            f'<p class="muted small">{meant_by_crash}</p>'
         )
     return "\n".join(parts) + "</section>"
 
 
 def _encounter(one: replay_data.Encounter) -> str:
     ttc = "never" if one.ttc is None else f"{one.ttc:.1f} s"
-    outcome = '<td class="broken">crash</td>' if one.crash else '<td class="kept">in time</td>'
+    crashed = "crash" if one.hit is None else f"crash at {one.hit / KMH:.0f} km/h"
+    passed = "in time" if one.braked is None else "no touch"
+    outcome = (
+        f'<td class="broken">{crashed}</td>' if one.crash else f'<td class="kept">{passed}</td>'
+    )
     jump = max(0, (one.impact if one.detected is None else one.detected) - BEFORE_DETECTION)
     return (
         f'<tr><td>{one.id}</td><td class="number">{ttc}</td>{outcome}<td>'

@@ -7,7 +7,9 @@ from math import isnan
 
 from headway.drive.encounters import STOPPING_TIME
 from headway.drive.trial_results import SettingSummary
+from headway.drive.warning_results import BrakingSummary, WarningSummary
 from headway.report.plan.plan_tables import BROKEN, KEPT, NONE, Table, percent
+from headway.world.drive_scenario import KMH
 
 
 def crashes(found: Sequence[SettingSummary]) -> Table:
@@ -56,6 +58,55 @@ def deadlines(found: Sequence[SettingSummary]) -> Table:
         ],
         numeric=tuple(range(1, 9)),
     )  # fmt: skip
+
+
+def warnings(found: Sequence[WarningSummary]) -> Table:
+    """Cars that our car was warned of, and those of them that would never have come near."""
+    return Table(
+        title="Cars warned of",
+        headers=["Setting", "Trials", "Warned of", "Never near", "Share", "Never near a drive"],
+        rows=[
+            [
+                one.setting,
+                f"{one.trials:,}",
+                f"{one.warned:,}",
+                f"{one.false:,}",
+                percent(one.false / one.warned) if one.warned else NONE,
+                f"{one.false / one.trials:.1f}",
+            ]
+            for one in found
+        ],
+        numeric=tuple(range(1, 6)),
+    )
+
+
+def braking(found: Sequence[BrakingSummary]) -> Table:
+    """Crashes by the papers' rule, and by where the two cars are."""
+    return Table(
+        title="Our car brakes when it is warned",
+        headers=["Setting", "Met", f"Seen later than {STOPPING_TIME} s before", "Hit", "at (km/h)"],
+        rows=[
+            [
+                one.setting,
+                f"{one.met:,}",
+                f"{one.late:,}",
+                f"{one.crashes:,}",
+                f"{one.speed / KMH:.0f}" if one.crashes else NONE,
+            ]
+            for one in found
+        ],
+        numeric=tuple(range(1, 5)),
+    )
+
+
+def braking_verdict(found: Sequence[BrakingSummary]) -> list[str]:
+    """A line per setting."""
+    return [
+        f"{BROKEN if one.crashes else KEPT} {one.setting}, braking: {one.crashes:,} of "
+        f"{one.met:,} cars were hit ({one.late:,} by the rule of {STOPPING_TIME} s)."
+        for one in found
+        if one.met
+    ]
 
 
 def verdict(found: Sequence[SettingSummary]) -> list[str]:

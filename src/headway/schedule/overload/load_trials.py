@@ -15,7 +15,7 @@ from headway.schedule.online import OVERLOAD_POLICIES, overload_policy_named
 from headway.schedule.online.op_edf import OperatorPathEdf
 from headway.schedule.online.reservation import ReservationPolicy
 from headway.schedule.overload.admission_over_nodes import Admission, NodePath
-from headway.schedule.overload.simulate import (
+from headway.schedule.overload.one_processor import (
     Happening,
     Release,
     TrialRecord,

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from headway.drive.driven_fleet import Vehicles
+from headway.drive.driven_fleet import DrivenFleet, Vehicles
 from headway.engine.result_tables import free_name
 from headway.engine.results import COUNTS, OutputSummary
 from headway.errors import FileError, Place
@@ -19,6 +19,7 @@ from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality, Output
 from headway.model.schema import TIMESTAMP_COLUMN, VEHICLE_COLUMN, DataType, Schema
 from headway.spark.accounting import added_names, measured_numbers, measures
+from headway.spark.fleet.spoken import heard_on_spark
 from headway.spark.fleet.twins import (
     COMPLETED,
     COUNTED,
@@ -90,6 +91,8 @@ def run_driven(
     clock = time.perf_counter()
     twins = Twins.of(plan, policy, charged=charged, traced=traced)
     with translated():
+        if isinstance(fleet, DrivenFleet):
+            fleet = heard_on_spark(spark, fleet, _tasks(spark))
         rows = _numbered(spark, plan, twins, fleet)
         return _finish(rows, plan, folder, clock, traced=traced, driven=True)
 

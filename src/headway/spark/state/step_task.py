@@ -57,7 +57,7 @@ class OutputRows:
 
 
 @dataclass(frozen=True, slots=True)
-class DroppedRows:
+class SideTuples:
     """What left its way: kind, the columns of the side files, vehicle."""
 
     rows: Any
@@ -75,7 +75,7 @@ class NewState:
     newest: int
 
 
-Produced = OutputRows | DroppedRows | NewState
+Produced = OutputRows | SideTuples | NewState
 
 
 class Computing(Protocol):
@@ -147,7 +147,7 @@ class FunctionRows:
                 if found:
                     yield OutputRows(name, _table(names, found, schema))
             if dropped:
-                yield DroppedRows(_dropped(dropped))
+                yield SideTuples(_dropped(dropped))
 
 
 @lru_cache(maxsize=8)
@@ -308,7 +308,7 @@ class VehicleRows:
             if rows.num_rows:
                 yield OutputRows(name, rows)
         if output.side.num_rows:
-            yield DroppedRows(output.side)
+            yield SideTuples(output.side)
         written = None if self.ends else next_segment(output, segments, moved=moved or stale)
         yield NewState(
             part,

@@ -30,10 +30,10 @@ from headway.spark.state.batch_manifest import StateSegment, WrittenFile
 from headway.spark.state.partition_files import SUFFIX, write_segment
 from headway.spark.state.step_task import (
     Computing,
-    DroppedRows,
     NewState,
     OutputRows,
     Produced,
+    SideTuples,
 )
 from headway.spark.state.vehicle_steps import KIND
 from headway.spark.tallies import Tally, tally_from
@@ -156,7 +156,7 @@ class _Writing:
             tally = self.report.tallies.setdefault(produced.output, Tally())
             stamped = stamped_rows(produced.rows, account, tally)
             self._write(f"{produced.output}.parquet", self._files.batch, stamped)
-        elif isinstance(produced, DroppedRows):
+        elif isinstance(produced, SideTuples):
             self.report.note_dropped(produced.rows)
             kinds = produced.rows.column(KIND)
             for kind, folder in self._files.sides.items():

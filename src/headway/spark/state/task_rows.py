@@ -30,7 +30,7 @@ from headway.spark.lowering.frames import SPARK
 from headway.spark.lowering.side_rows import SIDE, SIDE_EXIT
 from headway.spark.session.python_workers import enter
 from headway.spark.state.partition_files import SUFFIX, write_segment
-from headway.spark.state.step_task import BLOB, SEGMENT, Computing, DroppedRows, OutputRows
+from headway.spark.state.step_task import BLOB, SEGMENT, Computing, OutputRows, SideTuples
 from headway.spark.state.task_files import TaskReport, stamped_rows
 from headway.spark.state.vehicle_steps import KIND
 from headway.spark.tallies import Tally
@@ -109,7 +109,7 @@ class TaskRows:
                     rows = stamped_rows(produced.rows, self.accounts[produced.output], tally)
                     place = places[produced.output]
                     yield from blank.structs(place, output_column(place), rows)
-                elif isinstance(produced, DroppedRows):
+                elif isinstance(produced, SideTuples):
                     report.note_dropped(produced.rows)
                     yield from blank.structs(SIDE_EXIT, SIDE, produced.rows.select(_SIDE_NAMES))
                 else:

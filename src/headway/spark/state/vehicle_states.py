@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -26,7 +26,6 @@ import pyarrow.compute as pc
 
 from headway.errors import DataError
 from headway.model.schema import VEHICLE_COLUMN
-from headway.spark.state.vehicle_hashes import Hashes, vehicle_hashes
 
 OWNER = "#owner"
 """of a held tuple: the place of its vehicle"""
@@ -235,13 +234,10 @@ def _with_owners(table: Any, new_place: Places) -> Any:
 # ---------------------------------------------------------------- segments
 
 
-def merged(base: bytes | None, deltas: Sequence[bytes]) -> bytes:
-    """A state and what later micro-batches changed, as one state without the forgotten."""
-    return merged_states([*([] if base is None else [base]), *deltas]).to_bytes()
-
-
 def merged_states(segments: Sequence[bytes], fingerprint: str | None = None) -> VehicleStates:
-    """The same before it is bytes: of each vehicle what the last segment says. One at least."""
+    """A state and what later micro-batches changed, as one state without the forgotten: of each
+    vehicle what the last segment says. Or those of several partitions, which share no vehicle. One
+    at least."""
     states = [states_from(segment, fingerprint) for segment in segments]
     if len(states) == 1:
         return states[0].only(_known(states[0].engines))
@@ -285,15 +281,3 @@ def _one_after_another(states: Sequence[VehicleStates]) -> VehicleStates:
         engines=pa.concat_arrays([one.engines for one in states]),
         held=tuple(held),
     )
-
-
-def restricted(state: bytes, keep: Callable[[Hashes], Mask]) -> bytes:
-    """The vehicles that belong to a partition: ``keep`` gets the hashes of their names, as Spark
-    computes them, and says which of them stay."""
-    states = states_from(state)
-    return states.only(keep(vehicle_hashes(states.vehicles))).to_bytes()
-
-
-def joined(states: Sequence[bytes]) -> bytes:
-    """The states of several partitions, which share no vehicle, as one."""
-    return _one_after_another([states_from(one) for one in states]).in_order().to_bytes()

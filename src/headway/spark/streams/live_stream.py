@@ -13,9 +13,9 @@ from types import TracebackType
 from headway.engine.live_state import (
     LIVE,
     PLAN,
-    EventLog,
     LiveOutput,
     LiveState,
+    RecentEvents,
     write_live,
 )
 from headway.model.codec import plan_to_json
@@ -31,7 +31,7 @@ class LiveStream:
     def __init__(self, plan: Plan, folder: Path, then: Sequence[OnMetrics] = ()) -> None:
         self.plan, self.folder, self._then = plan, folder, then
         self._began = time.monotonic_ns()
-        self._events = EventLog()
+        self._events = RecentEvents()
         self._outputs: dict[str, LiveOutput] = {
             output.name: LiveOutput(
                 output=output.name, hard=output.criticality is Criticality.HARD,

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from hashlib import sha256
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from headway.compiler.python_code import OWN
 from headway.errors import InputError
+from headway.extensions import resolve
 from headway.model.expression import Column, Expression, PythonCall, Sql
 from headway.model.graph import graph_of
 from headway.model.operators import OperatorBase
@@ -168,12 +168,8 @@ def _code(expression: Expression) -> Facets:
 
 def _source_of(name: str) -> str:
     """A few letters that stand for the source of ``module:name``."""
-    module, _, path = name.partition(":")
     try:
-        found: Any = import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-        return _hashed(inspect.getsource(found))
+        return _hashed(inspect.getsource(resolve(name)))
     except (ImportError, AttributeError, OSError, TypeError):
         return "cannot be read"  # built in, or not here: then nobody can tell whether it changed
 

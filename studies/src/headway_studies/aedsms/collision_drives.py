@@ -44,6 +44,16 @@ TRIALS, QUICK_TRIALS = 100, 2
 SEED = 1
 """of the traffic; a trial's number is the seed of its phases, noise and losses"""
 SCENARIO = Scenario(seed=SEED)
+ONE_CROSSING = replace(
+    SCENARIO,
+    cars=12,
+    duration=13.0,
+    columns=3,
+    rows=3,
+    collision_crossings=(1,),
+    crowded_crossings=(1,),
+)
+"""a short drive past one hidden car, for quick runs of studies that drive often"""
 PUBLISHED = {"s-edf": 800, "fifo+": 100}
 """V2V tuples/s with no miss"""
 IN_ITEMS_RATE = 620

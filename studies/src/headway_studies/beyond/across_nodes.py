@@ -22,7 +22,7 @@ from headway.schedule.overload.admission_over_nodes import (
     NodePath,
     Stage,
 )
-from headway.schedule.overload.simulate import in_order, simulate
+from headway.schedule.overload.one_processor import in_order, simulate
 from headway_studies.provenance import assumed
 from headway_studies.row_reading import Sample, blocks, grouped, number, sample, where, whole
 from headway_studies.study import Cell, Claim, Findings, Paper, Row, Study, beyond

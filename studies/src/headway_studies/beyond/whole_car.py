@@ -62,6 +62,7 @@ DOMAINS = (
     Domain(name="outside", share=0.1, kind=BusKind.CAN, bit_rate=CAN_RATE),
 )
 """last: what talks to other cars and to the road"""
+LEAST_ECUS = 20
 GATEWAY_DELAY = 200 * MICROSECOND
 CONTROLLER, WEAKEST = 2.0, 0.25
 """execution rates"""
@@ -100,7 +101,9 @@ class Car:
 
 
 def draw_car(ecus: int, applications: int, seed: int) -> Car:
-    """The same for the same numbers."""
+    """The same for the same numbers; ValueError where some domain would have no ECU."""
+    if ecus < LEAST_ECUS:
+        raise ValueError(f"a car of {ecus} ECUs: at least {LEAST_ECUS}, or a domain has none")
     return _Drawing(Random(f"{ecus} {applications} {seed}"), ecus, applications).car()
 
 

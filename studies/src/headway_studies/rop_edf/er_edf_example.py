@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, OverloadTask, Range, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
-from headway.schedule.overload.simulate import Happening, Release, TrialRecord, in_order, simulate
+from headway.schedule.overload.one_processor import (
+    Happening,
+    Release,
+    TrialRecord,
+    in_order,
+    simulate,
+)
 from headway_studies.provenance import PRINTED, Provenance
 from headway_studies.rop_edf.task_set_rows import (
     HELD,

@@ -31,7 +31,7 @@ from headway.model.taskset import (
 )
 from headway.schedule.online import overload_policy_named
 from headway.schedule.online.reservation import ReservationPolicy
-from headway.schedule.overload.simulate import Release, draw_releases, in_order, simulate
+from headway.schedule.overload.one_processor import Release, draw_releases, in_order, simulate
 from headway_studies.provenance import Provenance, assumed
 from headway_studies.rop_edf.hard_tasks import ONE_SHARE
 from headway_studies.rop_edf.task_set_rows import (
