@@ -32,7 +32,7 @@ class KnownAges:
     def curves(self) -> dict[str, ArrivalCurve]:
         return {name: ArrivalCurve((Rate(1, PERIOD),)) for name in self.ages}
 
-    def age_sent(self, stream: str) -> int | None:
+    def sent_after(self, stream: str, source: str) -> int | None:
         return self.ages[stream]
 
 
