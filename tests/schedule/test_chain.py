@@ -13,7 +13,7 @@ from headway.engine.jobs import Arrival
 from headway.engine.program import tasks_for
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
-from headway.schedule.online.chain import Chain
+from headway.schedule.online.chain import ChainPolicy
 
 MS = MILLISECOND
 MINUTE = 60_000 * MS
@@ -40,7 +40,7 @@ def plan_of(
 
 def places(plan: Plan) -> dict[str, int]:
     """By operator."""
-    tasks, order = tasks_for(plan, Chain())
+    tasks, order = tasks_for(plan, ChainPolicy())
     return {task.operators[0]: order.chain[task.name] for task in tasks}
 
 

@@ -142,18 +142,39 @@ def test_nothing_is_kept_for_one_output(spark: SparkSession) -> None:
     assert lower_batch(compile_query(query), data).kept == []
 
 
-def test_marks_are_spared_where_nobody_can_be_late(spark: SparkSession) -> None:
-    query = query_of(["tumbling windows"], "plain")
+def fresh_and_late(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
+    """Tuples of which none can be late, and the same of which all may be."""
     fresh = spark.sql(
         "SELECT 'a' AS vehicle, timestamp_micros(id * 10) AS timestamp, "
         "timestamp_micros(id * 10 + 3) AS arrived_at, CAST(id AS int) AS k, 1D AS v FROM range(9)"
     )
-    plan = compile_query(query)
-    assert "Window" not in plan_text(lower_batch(plan, {"s0": fresh})["c0_x"])
     late = fresh.selectExpr(
         "vehicle", "timestamp", "arrived_at + INTERVAL 1 SECOND AS arrived_at", "k", "v"
     )
+    return fresh, late
+
+
+def test_marks_are_spared_where_nobody_can_be_late(spark: SparkSession) -> None:
+    plan = compile_query(query_of(["tumbling windows"], "plain"))
+    fresh, late = fresh_and_late(spark)
+    assert "Window" not in plan_text(lower_batch(plan, {"s0": fresh})["c0_x"])
     assert "Window" in plan_text(lower_batch(plan, {"s0": late})["c0_x"])
+
+
+def test_a_window_that_sees_all_tuples_looks_for_late_ones_itself(spark: SparkSession) -> None:
+    plan = compile_query(query_of(["tumbling windows"], "plain"))
+    for data, holds in zip(fresh_and_late(spark), (True, False), strict=True):
+        lowered = lower_batch(plan, {"s0": data}, watch=True)
+        assert "Window" not in plan_text(lowered["c0_x"])
+        lowered["c0_x"].collect()
+        assert lowered.holds("c0_x") is holds
+
+
+def test_nobody_watches_a_source_that_others_read_too(spark: SparkSession) -> None:
+    plan = compile_query(query_of(["tumbling windows", "filter"], "plain"))
+    _, late = fresh_and_late(spark)
+    with lower_batch(plan, {"s0": late}, watch=True) as lowered:
+        assert "Window" in plan_text(lowered["c0_x"])
 
 
 def test_a_join_is_by_equal_slices_of_time(spark: SparkSession) -> None:

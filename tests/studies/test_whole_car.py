@@ -80,7 +80,7 @@ def test_the_benchmark_on_a_small_car(tmp_path: Path, capsys: pytest.CaptureFixt
     told = capsys.readouterr().out
     assert "20 ECUs, 6 buses, 4 applications" in told
     assert "4 of 4 promised" in told
-    assert "whole_car on 20_ECUs" in page.read_text(encoding="utf-8")
+    assert "whole_car on car_20" in page.read_text(encoding="utf-8")
 
 
 def test_what_is_told_of_several_cars() -> None:

@@ -87,15 +87,10 @@ class Analysis(Sections):
             self.reasons.setdefault(task.node, "the bounds of nodes and buses push each other up")
         return True
 
-    def _state(self) -> tuple[dict[str, int | None], ...]:
-        """All that one round takes from the one before."""
-        sent = {
-            f"{stream} {source}": after
-            for stream, by_source in self._sent_after.items()
-            for source, after in by_source.items()
-        }
-        responses = {" ".join(pair): time for pair, time in self.responses.items()}
-        return dict(self.latency), dict(self.accepted), dict(self.busy), responses, sent
+    def _state(self) -> tuple[object, ...]:
+        """All that one round takes from the one before; the last two are made anew in each."""
+        known = dict(self.latency), dict(self.accepted), dict(self.busy)
+        return *known, self.responses, self._sent_after
 
     def _beyond(self, limits: Mapping[str, int]) -> bool:
         ages = ((self.age_sent(stream), most_allowed) for stream, most_allowed in limits.items())
@@ -125,6 +120,7 @@ class Analysis(Sections):
                 self._tasks_with.setdefault(join.name, []).append(task)
             self._producers.setdefault(task.operators[-1], []).append(task)
             self._tasks_on.setdefault(task.node, []).append(task)
+        self._find_order()
         self._crossing_of = {(c.stream, c.receiver): c for c in compilation.crossings}
         media = architecture_of(compilation.vehicle).media
         self._messages = messages_of(compilation.crossings, media)
@@ -266,12 +262,15 @@ class Analysis(Sections):
     def _keeps_order(self, task: Task) -> bool:
         """Whether no task before it on its node, up to where tuples enter or are released, gives
         results older than what caused them."""
-        return all(
-            not self.shift(before) and (waits(self._head(before)) or self._keeps_order(before))
-            for stream in task.entries
-            if self._is_local(stream, task)
-            for before in self.producers(stream)
-        )
+        return all(self._in_order.get(s, True) for s in task.entries if self._is_local(s, task))
+
+    def _find_order(self) -> None:
+        """The same of what is before each stream, its own tasks included."""
+        for stream in self.compilation.graph.order:
+            self._in_order[stream] = all(
+                not self.shift(task) and (waits(self._head(task)) or self._keeps_order(task))
+                for task in self.producers(stream)
+            )
 
     def _finely(self, node: Node) -> bool:
         """Whether to ask when jobs are done by the finer way. One that was too much work once is

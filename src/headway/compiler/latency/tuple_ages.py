@@ -156,6 +156,8 @@ class Ages:
     _homes: dict[str, str] = field(default_factory=dict)
     """a core that is looked at by itself -> its node"""
     _lags: Lags | None = None
+    _in_order: dict[str, bool] = field(default_factory=dict)
+    """stream -> whether none of its tuples on its node is older than what caused it there"""
     _coarse: set[str] = field(default_factory=set)
     """nodes on which the finer way to bound a job's end was too much work"""
     _round: int = 0

@@ -21,7 +21,7 @@ EVERY: ExtensionClasses[Policy] = ExtensionClasses(
         "fifo+": "headway.schedule.online.fifo:FifoPlus",
         "mc+": "headway.schedule.online.mc:MinCostPlus",
         "pcs": "headway.schedule.online.pcs:PathCapacity",
-        "chain": "headway.schedule.online.chain:Chain",
+        "chain": "headway.schedule.online.chain:ChainPolicy",
         "least-laxity": "headway.schedule.online.least_laxity:LeastLaxity",
         "static": "headway.schedule.online.static_schedule:StaticSchedule",
         "op-edf": "headway.schedule.online.op_edf:OperatorPathEdf",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # a node is told its places and computes none
     from headway.model.plan import Task
 
 
-class Chain(Policy):
+class ChainPolicy(Policy):
     """The chain along which most memory is freed in a unit of time first; in it the oldest tuple.
 
     The paper has queries that are paths, and proves the order near-optimal for them. Here an
@@ -47,7 +47,7 @@ class Chain(Policy):
         return KeyRule(KeyBase.ROOT, unit.chain << ROOTS, unit.rank)
 
 
-class Piece(NamedTuple):
+class EnvelopeSegment(NamedTuple):
     """Of a lower envelope that begins with a tuple of size 1."""
 
     time: int
@@ -77,7 +77,7 @@ def _steepness(tasks: Sequence[Task], selectivity: Mapping[str, float]) -> dict[
         for name in task.operators:
             share *= selectivity[name]
         passes[task.name] = share
-    ahead: dict[str, tuple[Piece, ...]] = {}
+    ahead: dict[str, tuple[EnvelopeSegment, ...]] = {}
     along: dict[str, str | None] = {}
     for task in reversed(tasks):
         followers = [follower.task for follower in task.successors]
@@ -105,12 +105,16 @@ def _steepness(tasks: Sequence[Task], selectivity: Mapping[str, float]) -> dict[
     return found
 
 
-def _envelope(cost: int, passes: float, behind: Sequence[Piece]) -> tuple[Piece, ...]:
+def _envelope(
+    cost: int, passes: float, behind: Sequence[EnvelopeSegment]
+) -> tuple[EnvelopeSegment, ...]:
     """The envelope that begins before an operator, from the one that begins behind it: where its
     own piece is not steeper than the next, both are one."""
-    first = Piece(max(cost, 1), 1.0 - passes if behind else 1.0, 1)
+    first = EnvelopeSegment(max(cost, 1), 1.0 - passes if behind else 1.0, 1)
     rest = [piece._replace(fall=piece.fall * passes) for piece in behind]
     while rest and first.slope <= rest[0].slope:
         taken = rest.pop(0)
-        first = Piece(first.time + taken.time, first.fall + taken.fall, first.tasks + taken.tasks)
+        first = EnvelopeSegment(
+            first.time + taken.time, first.fall + taken.fall, first.tasks + taken.tasks
+        )
     return (first, *rest)

@@ -42,6 +42,7 @@ ALGORITHMS: ExtensionObjects[Algorithm] = ExtensionObjects(
         "heft": "headway.schedule.static.heft:Heft",
         "cpop": "headway.schedule.static.cpop:Cpop",
         "laxity": "headway.schedule.static.laxity:Laxity",
+        "heft-varied": "headway.schedule.static.varied:Varied",
         "best": "headway.schedule.static.portfolio:Best",
     },
 )

@@ -1,8 +1,8 @@
 """The best schedule of several algorithms, within a limit of time.
 
 HEFT comes first, so the answer is never worse than HEFT's. The quick ones follow, then HVLB_CC at
-some α, and last its exact search, which gives up what cannot be better than what is known and ends
-when the time is up.
+some α, HEFT with its order displaced, and last HVLB_CC's exact search, which gives up what cannot
+be better than what is known and ends when the time is up.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from headway.schedule.static.hvlb_cc import HvlbCcA, HvlbCcC
 from headway.schedule.static.instance import Instance
 from headway.schedule.static.laxity import Laxity
 from headway.schedule.static.selection import SAMPLES
+from headway.schedule.static.varied import Varied
 
 MOST_BRANCHES = 20_000
 """of an exact search for a graph of one task; for larger ones fewer, so that work is limited where
@@ -48,7 +49,7 @@ class Best(Algorithm):
     called with the name of what is tried."""
 
     name = "best"
-    summary = "the best of heft, cpop, laxity and hvlb-cc; never worse than heft"
+    summary = "the best of heft, cpop, laxity, hvlb-cc and heft-varied; never worse than heft"
     paper = "Headway"
 
     def __init__(
@@ -60,9 +61,9 @@ class Best(Algorithm):
         self.timed = going_on is not None
 
     def run(self, instance: Instance, alpha: AlphaChoice) -> PortfolioResult:
-        search = _Search(instance)
+        search = _PortfolioSearch(instance)
         complete = True
-        for number, (member, choice) in enumerate(_members(instance, alpha)):
+        for number, (member, choice) in enumerate(_members(instance, alpha, self.going_on)):
             if number and not self.going_on():
                 complete = False
                 break
@@ -80,7 +81,7 @@ class Best(Algorithm):
             member=search.member,
         )
 
-    def _exact(self, search: _Search) -> ExactAlpha:
+    def _exact(self, search: _PortfolioSearch) -> ExactAlpha:
         """Everything that is shorter than the best so far."""
         if self.timed:
             return ExactAlpha(every=False, limit=search.makespan, going_on=self.going_on)
@@ -95,7 +96,7 @@ class Best(Algorithm):
 
 
 def _members(
-    instance: Instance, alpha: AlphaChoice
+    instance: Instance, alpha: AlphaChoice, going_on: Callable[[], bool]
 ) -> Iterator[tuple[Algorithm, AlphaChoice | None]]:
     """What is tried, the quickest first; None: an exact search for what is still better."""
     anyhow = FixedAlpha()
@@ -109,12 +110,13 @@ def _members(
             yield member, FixedAlpha(point) if exact else alpha
             if not exact:
                 break
+    yield Varied(going_on), anyhow
     if exact:
         yield HvlbCcC(), None
         yield HvlbCcA(), None
 
 
-class _Search:
+class _PortfolioSearch:
     """The best schedule so far."""
 
     def __init__(self, instance: Instance) -> None:

@@ -27,7 +27,7 @@ from headway.spark.lowering.side_rows import KIND
 from headway.spark.session.spark_failures import translated
 from headway.spark.session.spark_session import local_session
 from headway.spark.side_files import in_order
-from headway.spark.sources.recorded_files import Inputs
+from headway.spark.sources.recorded_files import Inputs, Recording
 from headway.spark.spark_results import SideCount, SparkRun
 from headway.spark.storage.locations import Location
 
@@ -47,7 +47,9 @@ class AskedBatch(Mapping[str, DataFrame]):
         self._began, self._clock = now(), time.perf_counter()
         self.session = _session(data, session)
         with translated():
-            self._lowered: Lowered = lower_batch(plan, self._sources(data))
+            sources = self._sources(data)
+            known = sources.known if isinstance(sources, Recording) else None
+            self._lowered: Lowered = lower_batch(plan, sources, known=known)
 
     def __getitem__(self, output: str) -> DataFrame:
         return self._lowered[output]

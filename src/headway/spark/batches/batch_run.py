@@ -13,7 +13,7 @@ from headway.errors import FileError
 from headway.model.plan import Plan
 from headway.model.query import Criticality, Output
 from headway.spark.accounting import Account, now
-from headway.spark.batches.batch_sinks import CONSOLE, OnRows, Sink
+from headway.spark.batches.batch_sinks import CONSOLE, FILES, OnRows, Sink
 from headway.spark.batches.lower_batch import lower_batch
 from headway.spark.session.job_titles import titled
 from headway.spark.session.spark_failures import translated
@@ -54,9 +54,7 @@ class Batch:
         return replace(
             run,
             seconds=time.perf_counter() - clock,
-            rows_in=(
-                None if left_out else self.inputs.rows_in(self.spark, self.plan.query.sources)
-            ),
+            rows_in=None if left_out else run.rows_in,
             notes=notes(left_out),
         )
 
@@ -64,9 +62,10 @@ class Batch:
         """Damage behind the sound footer of a file shows when Spark reads it: the file is left out
         and the batch begins again. Nothing is visible before all is complete."""
         damaged: set[str] = set()
+        watch = self.sink.format in FILES
         while True:
             try:
-                return self._run(quarantine, damaged)
+                run = self._run(quarantine, damaged, watch=watch)
             except FileError as error:
                 place = error.problems[0].place
                 found = place and self.inputs.source_with(
@@ -76,17 +75,24 @@ class Batch:
                     raise
                 damaged.add(found[1])
                 quarantine.add(entry_of(*found, error))
-                for name in self.folder.names:
-                    if name != FOLDER:
-                        self.folder.drop(name)
+            else:
+                if run is not None:
+                    return run
+                watch = False
+            for name in self.folder.names:
+                if name != FOLDER:
+                    self.folder.drop(name)
 
-    def _run(self, quarantine: Quarantine, damaged: set[str]) -> SparkRun:
+    def _run(self, quarantine: Quarantine, damaged: set[str], *, watch: bool) -> SparkRun | None:
+        """None: tuples were late that were only watched for, so the outputs are not right. Marking
+        them needs every vehicle's tuples sorted, beside which beginning again is little."""
         began = now()
         schemas = dict(self.plan.schemas)
         done: dict[str, SparkOutput] = {}
         with translated(), ExitStack() as kept:
             given = self.plan.query.sources
             sources = self.inputs.read_batch(self.spark, given, quarantine, damaged)
+            known, rows_in = sources.known, sources.rows
             for source in given:
                 if self.inputs.read_by_python(source, self.spark):
                     sources[source.name] = _kept(sources[source.name], kept)
@@ -97,20 +103,24 @@ class Batch:
             # Tables take the rows of many runs: their columns are always the same.
             since = {} if self.sink.is_table else {a.output.name: a.judged_since for a in accounts}
             with self._titled("looking at the input"):
-                lowered = kept.enter_context(lower_batch(self.plan, sources, judged_since=since))
+                lowered = kept.enter_context(
+                    lower_batch(self.plan, sources, judged_since=since, known=known, watch=watch)
+                )
             for account in accounts:
                 output = account.output
                 self.on_output(output.name)
                 account = replace(account, replay=not lowered.may_be_judged(output.name))
                 with self._titled(f"output {output.name}"):
                     done[output.name] = self.sink.write(lowered[output.name], account, self.folder)
+                    if not lowered.holds(output.name):
+                        return None
                     if self.sink.format == CONSOLE:
                         self.on_rows(output.name, self.sink.shown(lowered[output.name], account))
             self.on_output("side outputs")
             with self._titled("side outputs"):
                 side = write_side(lowered.left_out(), self.plan, self.folder)
         outputs = tuple(done[output.name] for output in self.plan.query.outputs)
-        return SparkRun(outputs=outputs, seconds=0.0, side=side)
+        return SparkRun(outputs=outputs, seconds=0.0, side=side, rows_in=rows_in)
 
     def _titled(self, what: str) -> AbstractContextManager[None]:
         return titled(self.spark, f"headway {self.plan.query.name}: {what}")

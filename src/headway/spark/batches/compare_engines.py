@@ -54,9 +54,8 @@ def agreements(spark: SparkSession, plan: Plan, recording: Path) -> list[OutputA
 def _by_spark(spark: SparkSession, plan: Plan, recording: Path) -> dict[str, Answer]:
     schemas = dict(plan.schemas)
     answers: dict[str, Answer] = {}
-    with translated(), lower_batch(
-        plan, read_batch(spark, recording, plan.query.sources)
-    ) as lowered:  # fmt: skip
+    sources = read_batch(spark, recording, plan.query.sources)
+    with translated(), lower_batch(plan, sources, known=sources.known) as lowered:
         for output in plan.query.outputs:
             plain = lowered[output.name].select(
                 VEHICLE_COLUMN, to_plain(schemas[output.stream]).alias("row")

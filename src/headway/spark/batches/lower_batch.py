@@ -11,24 +11,25 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from headway.compiler.node_queries import on_one_node
 from headway.errors import DataError, Problem
 from headway.model.graph import Graph, graph_of
 from headway.model.operator_kinds import SPARK_BATCH
+from headway.model.operators import Aggregate
 from headway.model.plan import Plan
 from headway.model.schema import ARRIVAL_COLUMN, TIMESTAMP_COLUMN, Schema
 from headway.spark.capabilities import Mode, refuse_unsupported
 from headway.spark.lowering.drops import Drops, maybe_late, with_marks
 from headway.spark.lowering.engine_region import exits, run_region
-from headway.spark.lowering.frames import StreamFrame
+from headway.spark.lowering.frames import StreamFrame, Watch
 from headway.spark.lowering.given_sources import as_source, fits, in_order, order_of
 from headway.spark.lowering.native_operators import lower_operator
 from headway.spark.lowering.regions import Region, ancestors, calls_python, part_giving, region_of
 from headway.spark.lowering.side_rows import LISTED_TYPE, unpacked
-from headway.spark.lowering.source_questions import SourceQuestions
+from headway.spark.lowering.source_questions import KnownTuples, SourceQuestions
 
 _LATE, _YOUNG = "late", "young"
 _FOREVER = 2**63 - 1
@@ -48,12 +49,23 @@ class Lowered(dict[str, DataFrame]):
         self.drops = Drops(plan, self.keep, questions)
         self.read: dict[str, Set[str]] = {}
         """the sources of outputs whose tuples are never younger than those they are made of"""
+        self.watched: dict[str, Observation] = {}
 
     def may_be_judged(self, output: str) -> bool:
         """Whether the output may have tuples as young as ``lower_batch`` was told to look for."""
         if output not in self.read:
             return True
         return any(self.questions.any(source, _YOUNG) for source in self.read[output])
+
+    def watch(self, output: str, condition: Column) -> Watch:
+        """Looks for tuples that meet the condition while the output is computed."""
+        seen = self.watched[output] = Observation()
+        return Watch(condition, lambda made, met: made.observe(seen, F.max(met).alias(_LATE)))
+
+    def holds(self, output: str) -> bool:
+        """Whether what has been computed for an output is right: no tuple was late that was taken
+        to be on time."""
+        return output not in self.watched or not self.watched[output].get[_LATE]
 
     @property
     def side(self) -> DataFrame:
@@ -92,6 +104,8 @@ def lower_batch(
     *,
     look_for_late: bool = True,
     judged_since: Mapping[str, int] | None = None,
+    known: Mapping[str, KnownTuples] | None = None,
+    watch: bool = False,
 ) -> Lowered:
     """The outputs of a plan over its sources, as DataFrames that nothing has computed yet.
 
@@ -99,14 +113,20 @@ def lower_batch(
     ``arrived_at`` and ``position`` (a number that breaks ties of arrival, the place in the file).
     ``look_for_late`` runs a small job over the sources that feed joins or windows, to find that no
     tuple can be late; off, marks are always computed. ``judged_since`` says, by output, from which
-    moment on (microseconds) tuples are judged (:meth:`Lowered.may_be_judged`).
+    moment on (microseconds) tuples are judged (:meth:`Lowered.may_be_judged`). What is ``known`` of
+    the sources' tuples need not be looked for. ``watch``: where a window alone reads a source, late
+    tuples are looked for while it is computed; :meth:`Lowered.holds` then says whether what was
+    computed is right.
     """
     plan = on_one_node(plan)
     refuse_unsupported(plan, Mode.BATCH)
     check_given(plan, sources)
     ordered = {one.name: in_order(sources[one.name], one) for one in plan.query.sources}
     delayed = {name for name in ordered if ARRIVAL_COLUMN in sources[name].columns}
-    return _Lowering(plan, ordered, delayed, look_for_late, judged_since or {}).lowered()
+    questions = SourceQuestions(ordered, known or {})
+    return _Lowering(
+        plan, questions, delayed, look_for_late, judged_since or {}, watch=watch
+    ).lowered()
 
 
 def given_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
@@ -131,21 +151,26 @@ class _Lowering:
     def __init__(
         self,
         plan: Plan,
-        sources: Mapping[str, DataFrame],
+        questions: SourceQuestions,
         delayed: Set[str],
         look_for_late: bool,
         judged_since: Mapping[str, int],
+        *,
+        watch: bool,
     ) -> None:
         self.plan = plan
         self.graph: Graph = graph_of(plan.query)
         self.schemas: dict[str, Schema] = dict(plan.schemas)
         self.sources = {
-            name: data.where(fits(self.graph.sources[name])) for name, data in sources.items()
+            name: data.where(fits(self.graph.sources[name]))
+            for name, data in questions.data.items()
         }
-        self.questions = SourceQuestions(sources)
+        self.questions = questions
         self.look_for_late = look_for_late
         self.delayed = delayed
         self.judged_since = judged_since
+        self.may_watch = watch
+        self.watches: dict[str, Watch] = {}
         self.region: Region = region_of(self.graph)
         self.marked = self._streams_with_marks()
         self.result = Lowered(plan, self.questions)
@@ -163,7 +188,7 @@ class _Lowering:
         native = [n for n in self.graph.sources if n not in self.frames and self._uses(n)]
         for name in native:
             if name in self.marked & self.delayed:
-                self.questions.ask(name, _LATE, maybe_late(self.graph.sources[name]))
+                self._look_for_late(name)
         for name in native:
             self.frames[name] = self._source(name)
         for name in self.graph.order:
@@ -185,7 +210,9 @@ class _Lowering:
                     since[source] = min(self.judged_since[name], since.get(source, _FOREVER))
         for source, moment in since.items():
             young = F.col(TIMESTAMP_COLUMN) >= F.timestamp_micros(F.lit(moment))
-            self.questions.ask(source, _YOUNG, young)
+            self.questions.ask(
+                source, _YOUNG, young, self.questions.known_of(source).any_since(moment)
+            )
 
     def _on_time(self, name: str) -> bool:
         """What arrived when it was sensed is never late."""
@@ -193,13 +220,35 @@ class _Lowering:
             return False
         return name not in self.delayed or not self.questions.any(name, _LATE)
 
+    def _look_for_late(self, name: str) -> None:
+        late = maybe_late(self.graph.sources[name])
+        known = self.questions.known_of(name).late()
+        output = None if known is not None else self._watching(name)
+        if output is None:
+            self.questions.ask(name, _LATE, late, known)
+        else:
+            self.watches[name] = self.result.watch(output, late)
+
     def _source(self, name: str) -> StreamFrame:
         source, data = self.graph.sources[name], self.sources[name]
         marked = name in self.marked and not self._on_time(name)
         if marked:
             data = with_marks(data, source, order_of(source))
-        frame = StreamFrame(data, source.schema, marked, timed=True)
+        watch = self.watches.get(name)
+        frame = StreamFrame(data, source.schema, marked, timed=True, watch=watch)
         return self._shared(name, frame) if marked else frame
+
+    def _watching(self, source: str) -> str | None:
+        """The output that is a window over all tuples of the source, and the only one to read it:
+        its job sees every tuple once, and the window can say what it saw."""
+        if not (self.may_watch and self.look_for_late and self._uses(source) == 1):
+            return None
+        for name in self.graph.consumers[source]:
+            outputs = self.graph.outputs_of[name]
+            window = isinstance(self.graph.operators[name], Aggregate)
+            if window and self._uses(name) == 1 and len(outputs) == 1:
+                return outputs[0]
+        return None
 
     def _operator(self, name: str) -> StreamFrame:
         operator = self.graph.operators[name]

@@ -91,7 +91,8 @@ class Drops:
         self._found: list[DataFrame] = []
         self._looked = False
         for source in plan.query.sources:
-            questions.ask(source.name, _MISFIT, ~F.expr(fits(source)))
+            known = questions.known_of(source.name).misfits(source)
+            questions.ask(source.name, _MISFIT, ~F.expr(fits(source)), known)
 
     def late(self, operator: str, port: str, frame: StreamFrame) -> None:
         """What goes into a port of a join or a window: late tuples stay outside."""

@@ -179,17 +179,27 @@ OnFailed = Callable[[DataFrame, Column], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """A condition that no tuple is expected to meet, looked for while the tuples are read for
+    something else: ``take`` gets what was made of them, and whether one of them met it."""
+
+    condition: Column
+    take: Callable[[DataFrame, Column], DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
 class StreamFrame:
     """``data`` has the columns vehicle, timestamp, the schema's; if ``marked``, whether the tuple
     is late (without marks no tuple is, or nobody asks); if ``timed``, when it came to be there.
     ``on_failed`` takes the tuples of an operator with what its functions made of them, and whether
-    that is fine, and gives them back."""
+    that is fine, and gives them back. ``watch`` is for a window to keep."""
 
     data: DataFrame
     schema: Schema
     marked: bool = False
     timed: bool = False
     on_failed: OnFailed | None = None
+    watch: Watch | None = None
 
     def with_data(self, data: DataFrame) -> StreamFrame:
         return replace(self, data=data)

@@ -151,6 +151,7 @@ def _at(port: str, column: str) -> Column:
 
 
 _START = "#start"
+_MET = "#met"
 
 
 def lower_aggregate(
@@ -165,18 +166,25 @@ def lower_aggregate(
             return plain_column(reference)
         return f"timestamp_micros({quoted(_START)} + {bound}L)"
 
+    tuples, watch = frame.on_time(), frame.watch
+    met = []
+    if watch is not None:
+        tuples = frame.data.select(VEHICLE_COLUMN, *frame.names, watch.condition.alias(_MET))
+        met = [F.max(_MET).alias(_MET)]
     grouped = (
-        frame.on_time()
-        .select("*", _starts(window, every).alias(_START))
+        tuples.select("*", _starts(window, every).alias(_START))
         .groupBy(VEHICLE_COLUMN, _START, *operator.by)
         .agg(
             F.min(TIMESTAMP_COLUMN).alias("#oldest"),
+            *met,
             *(
                 F.expr(to_spark_sql(typed(one.value), column=column)).alias(f"#value{place}")
                 for place, one in enumerate(operator.columns)
             ),
         )
     )
+    if watch is not None:
+        grouped = watch.take(grouped, F.col(_MET))
     values = [F.col(f"#value{place}").alias(c.name) for place, c in enumerate(operator.columns)]
     data = grouped.select(
         VEHICLE_COLUMN, F.col("#oldest").alias(TIMESTAMP_COLUMN), *operator.by, *values

@@ -57,6 +57,12 @@ class Footer:
     """None: Spark's reader cannot read it"""
     misfits: bool = False
     """whether tuples may not fit the schema"""
+    untimed: int | None = None
+    """tuples without a timestamp, where it says so"""
+    newest: int | None = None
+    """the newest timestamp (microseconds), where it says so"""
+    delayed: bool = True
+    """whether tuples may have arrived at another time than they were sensed"""
 
 
 def footer_of(
@@ -82,7 +88,17 @@ def footer_of(
             reading = None  # a task must look at it
         begin, end = columns.times(arrival, kinds[arrival])
         metadata = file.metadata
-        return Footer(metadata.num_rows, metadata.num_row_groups, begin, end, reading, misfits)
+        return Footer(
+            metadata.num_rows,
+            metadata.num_row_groups,
+            begin,
+            end,
+            reading,
+            misfits,
+            untimed=columns.nulls(TIMESTAMP_COLUMN),
+            newest=columns.times(TIMESTAMP_COLUMN, kinds[TIMESTAMP_COLUMN])[1],
+            delayed=arrival != TIMESTAMP_COLUMN and columns.nulls(arrival) != metadata.num_rows,
+        )
 
 
 def _reading(

@@ -8,7 +8,7 @@ left out and named where there is a quarantine; a source of one file has nothing
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headway.errors import EnvironmentMissing, InputError, Problem
 from headway.model.query import Query, Source
+from headway.spark.lowering.source_questions import KnownTuples
 from headway.spark.session.spark_session import refusal_of
 from headway.spark.session.urgency import slots_of
 from headway.spark.sources.checked_files import CheckedFiles, Quarantine, Rejected, text_schema
@@ -30,10 +31,26 @@ from headway.spark.sources.kafka_source import (
     messages_at_a_time,
     read_kafka,
 )
+from headway.spark.sources.parquet_footers import Footer
 from headway.spark.storage.locations import Location
 
 TASKS_PER_SLOT = 4
 """where a task reads whole files: large and small ones even out"""
+
+
+class Recording(dict[str, DataFrame]):
+    """The tuples of the sources by name; ``known``: what is known of them, where files say it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[str, KnownTuples] = {}
+
+    @property
+    def rows(self) -> int | None:
+        """What Parquet files say they hold; others would have to be read for it."""
+        if self.keys() != self.known.keys():
+            return None
+        return sum(known.rows for known in self.known.values())
 
 
 def read_batch(
@@ -43,27 +60,26 @@ def read_batch(
     *,
     quarantine: Quarantine | None = None,
     without: Collection[str] = (),
-) -> dict[str, DataFrame]:
-    """All tuples there are, by source; ``without`` those of some files."""
-    return {
-        source.name: _batch(spark, find_files(folder, source, spark=spark), quarantine, without)
-        for source in sources
-    }
-
-
-def _batch(
-    spark: SparkSession, files: Files, quarantine: Quarantine | None, without: Collection[str]
-) -> DataFrame:
-    checked = CheckedFiles(files.source, quarantine if files.several else None, remember=False)
-    found = _looked_at(spark, files, checked, without)
-    parts = read_checked(spark, checked, found, slots_of(spark) * TASKS_PER_SLOT)
-    if not parts:
-        return spark.createDataFrame([], text_schema(files.source.schema))
-    return reduce(DataFrame.union, parts)
+) -> Recording:
+    """All tuples there are; ``without`` those of some files."""
+    found = Recording()
+    for source in sources:
+        files = find_files(folder, source, spark=spark)
+        checked = CheckedFiles(source, quarantine if files.several else None, remember=False)
+        sound = _looked_at(spark, files, checked, without)
+        parts = read_checked(spark, checked, sound, slots_of(spark) * TASKS_PER_SLOT)
+        if parts:
+            found[source.name] = reduce(DataFrame.union, parts)
+        else:
+            found[source.name] = spark.createDataFrame([], text_schema(source.schema))
+        footers = [one.footer for one in sound if one.footer is not None]
+        if files.suffix == PARQUET:
+            found.known[source.name] = _known(footers)
+    return found
 
 
 def _looked_at(
-    spark: SparkSession, files: Files, checked: CheckedFiles, without: Collection[str] = ()
+    spark: SparkSession, files: Files, checked: CheckedFiles, without: Collection[str]
 ) -> list[CheckedFile]:
     """The files that are there and sound."""
     name = files.source.name
@@ -74,6 +90,19 @@ def _looked_at(
     ]
     checks = FileChecks(spark, {name: checked}, lambda: slots_of(spark), values=False)
     return [one for one in checks.each({name: given})[name] if one.sound]
+
+
+def _known(footers: Sequence[Footer]) -> KnownTuples:
+    """What the footers of all files of a source say together."""
+    filled = [one for one in footers if one.rows]
+    untimed = [one.untimed for one in filled]
+    newest = [one.newest for one in filled if one.newest is not None]
+    return KnownTuples(
+        rows=sum(one.rows for one in filled),
+        timed=None if None in untimed else not any(untimed),
+        newest=max(newest, default=None) if len(newest) == len(filled) else None,
+        delayed=any(one.delayed for one in filled),
+    )
 
 
 # ---------------------------------------------------------------- a run's inputs
@@ -143,11 +172,13 @@ class Inputs:
         sources: Iterable[Source],
         quarantine: Quarantine | None = None,
         without: Collection[str] = (),
-    ) -> dict[str, DataFrame]:
+    ) -> Recording:
         """All there is now; ``without`` these files."""
         if self.folder is not None:
             return read_batch(spark, self.folder, sources, quarantine=quarantine, without=without)
-        return self._kafka(spark, sources, quarantine)
+        found = Recording()
+        found |= self._kafka(spark, sources, quarantine)
+        return found
 
     def intake(
         self,
@@ -190,19 +221,6 @@ class Inputs:
             )
             for source in sources
         }
-
-    def rows_in(self, spark: SparkSession, sources: Iterable[Source]) -> int | None:
-        """What Parquet files say they hold; others would have to be read for it."""
-        if self.folder is None:
-            return None
-        rows = 0
-        for source in sources:
-            files = find_files(self.folder, source, spark=spark)
-            if files.suffix != PARQUET:
-                return None
-            found = _looked_at(spark, files, CheckedFiles(source, None, remember=False))
-            rows += sum(one.footer.rows for one in found if one.footer is not None)
-        return rows
 
     def read_by_python(self, source: Source, spark: SparkSession | None = None) -> bool:
         """Whether reading it again costs as much as the rest of a query."""

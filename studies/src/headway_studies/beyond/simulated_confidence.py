@@ -58,7 +58,7 @@ class Counted:
         return self.held / self.of
 
 
-class Car:
+class WanderingCar:
     """Drives, and knows itself by GPS and wheels; all its fixes may share an error."""
 
     def __init__(self, random: Random, shared: float) -> None:
@@ -107,7 +107,7 @@ def shares(
     """Of the intervals that the cars tell, and of those of our fusion: how many hold the truth.
     ``shared`` is the deviation (m) of the error that all fixes of a car have in common."""
     random = Random(seed)
-    fleet = [Car(random, shared) for _ in range(cars)]
+    fleet = [WanderingCar(random, shared) for _ in range(cars)]
     ours = SurroundingsFusion()
     ours.open(
         OperatorContext(

@@ -126,7 +126,6 @@ class _Drawing:
         states = list(SHARED)
         for place in range(1, self._applications + 1):  # the first ones read a state each
             self._application(f"q{place:02}", states.pop(0) if states else None)
-        name = f"{self._count} ECUs"
         return Car(
             query=Query(
                 name="whole_car",
@@ -135,7 +134,7 @@ class _Drawing:
                 outputs=tuple(self._outputs),
             ),
             vehicle=Vehicle(
-                name=name.replace(" ", "_"),
+                name=f"car_{self._count}",
                 nodes=tuple(nodes),
                 buses=tuple(buses),
                 gateways=(

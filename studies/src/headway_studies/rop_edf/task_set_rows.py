@@ -124,7 +124,7 @@ class PathOrder(Ledger):
 
 class ChainOfPaths(ReservationPolicy):
     """Chain where no more is known of an operator path than its work; that of queries, which knows
-    the operators, is :class:`headway.schedule.online.chain.Chain`."""
+    the operators, is :class:`headway.schedule.online.chain.ChainPolicy`."""
 
     name = "chain"
     guarded = False
