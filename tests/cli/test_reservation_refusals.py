@@ -52,7 +52,7 @@ def test_several_nodes_in_one_process_and_wall_clock_time(tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("policy", RESERVING)
+@pytest.mark.parametrize("policy", ["rop-edf-2", "cbs"])
 def test_executables_for_nodes_carry_reservations_and_no_compiler(
     policy: str, tmp_path: Path
 ) -> None:

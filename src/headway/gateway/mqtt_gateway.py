@@ -133,7 +133,6 @@ class _MqttListener(Listener):
         def on_connect(client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
             if not reason.is_failure:
                 client.subscribe(address.place, qos)
-                inlet.event(f"connected to {address.text}")
 
         def on_disconnect(client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
             if reason.is_failure:
@@ -142,9 +141,11 @@ class _MqttListener(Listener):
         def on_subscribe(
             client: Any, data: Any, number: int, reasons: Any, properties: Any
         ) -> None:
-            for reason in reasons:
+            for reason in reasons:  # before, what others say may pass us by
                 if reason.is_failure:
                     inlet.event(f"{address.text}: the broker refuses the topic: {reason}")
+                else:
+                    inlet.event(f"connected to {address.text}")
 
         def on_message(client: Any, data: Any, message: Any) -> None:
             inlet.message(payload, message.payload, message.topic)  # acknowledged when this returns
