@@ -84,6 +84,15 @@ def test_a_column_of_arrivals_without_one(spark: SparkSession, tmp_path: Path) -
     assert read_batch(spark, tmp_path, [SPEED]).known["speed"].late() is False
 
 
+def test_places_that_nobody_wants_are_not_computed(spark: SparkSession, tmp_path: Path) -> None:
+    """Naming one column of a file's metadata makes Spark compute all of them."""
+    file(tmp_path, [10, 20])
+    for placed in ({"speed"}, set[str]()):
+        data = read_batch(spark, tmp_path, [SPEED], placed=placed)["speed"]
+        plan = str(data.where("v > 0").select("v")._jdf.queryExecution().executedPlan())
+        assert ("row_index" in plan) is bool(placed)
+
+
 def test_texts_say_nothing(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "speed.csv").write_text("timestamp,v\n10,1.0\n")
     found = read_batch(spark, tmp_path, [SPEED])

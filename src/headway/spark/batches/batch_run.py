@@ -15,7 +15,7 @@ from headway.model.plan import Plan
 from headway.model.query import Criticality, Output
 from headway.spark.accounting import Account, now
 from headway.spark.batches.batch_sinks import CONSOLE, FILES, OnRows, Sink
-from headway.spark.batches.lower_batch import lower_batch
+from headway.spark.batches.lower_batch import lower_batch, sources_in_order
 from headway.spark.session.job_titles import titled
 from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side
@@ -94,7 +94,8 @@ class Batch:
         done: dict[str, SparkOutput] = {}
         with translated(), ExitStack() as kept:
             given = self.plan.query.sources
-            sources = self.inputs.read_batch(self.spark, given, quarantine, damaged)
+            placed = sources_in_order(self.plan)
+            sources = self.inputs.read_batch(self.spark, given, quarantine, damaged, placed)
             known, rows_in = sources.known, sources.rows
             for source in given:
                 if self.inputs.read_by_python(source, self.spark):

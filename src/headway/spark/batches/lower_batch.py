@@ -139,6 +139,13 @@ def lower_batch(
     ).lowered()
 
 
+def sources_in_order(plan: Plan) -> set[str]:
+    """The sources whose tuples may have to be put in their order of arrival."""
+    graph = graph_of(on_one_node(plan).query)
+    region = region_of(graph)
+    return graph.sources.keys() & (region.streams | streams_with_marks(graph, region))
+
+
 def given_sources(plan: Plan, sources: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """The DataFrames of the query's sources, held to their schemas; DataError if one is missing."""
     check_given(plan, sources)
@@ -182,7 +189,7 @@ class _Lowering:
         self.may_watch = watch
         self.watches: dict[str, Watch] = {}
         self.region: Region = region_of(self.graph)
-        self.marked = self._streams_with_marks()
+        self.marked = streams_with_marks(self.graph, self.region)
         self.result = Lowered(plan, self.questions)
         self.drops = self.result.drops
         self.frames: dict[str, StreamFrame] = {}
@@ -298,15 +305,14 @@ class _Lowering:
             return frame
         return frame.with_data(self.result.keep(frame.data))
 
-    # ---------------------------------------------------------------- marks
 
-    def _streams_with_marks(self) -> set[str]:
-        """The streams whose marks a native join or aggregate asks for."""
-        wanted: set[str] = set()
-        for name in reversed(self.graph.order):
-            operator = self.graph.operators[name]
-            if name in self.region.streams:
-                continue
-            if operator.traits.drops_late or name in wanted:
-                wanted.update(operator.streams)
-        return wanted
+def streams_with_marks(graph: Graph, region: Region) -> set[str]:
+    """The streams whose marks a native join or aggregate asks for."""
+    wanted: set[str] = set()
+    for name in reversed(graph.order):
+        operator = graph.operators[name]
+        if name in region.streams:
+            continue
+        if operator.traits.drops_late or name in wanted:
+            wanted.update(operator.streams)
+    return wanted

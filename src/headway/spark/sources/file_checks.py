@@ -166,10 +166,16 @@ def look_at(checked: CheckedFiles, path: str, values: bool) -> Footer | Quaranti
 
 
 def read_checked(
-    spark: SparkSession, checked: CheckedFiles, files: Iterable[CheckedFile], tasks: int
+    spark: SparkSession,
+    checked: CheckedFiles,
+    files: Iterable[CheckedFile],
+    tasks: int,
+    *,
+    placed: bool = True,
 ) -> list[DataFrame]:
     """The tuples of a source's sound files: Parquet by Spark's own reader, the files that want the
-    same columns together; the rest by Python in so many tasks."""
+    same columns together; the rest by Python in so many tasks. ``placed``: their places in the
+    files are wanted."""
     ways: dict[Reading, list[Location]] = {}
     by_python: list[Location] = []
     for one in files:
@@ -178,7 +184,7 @@ def read_checked(
         else:
             ways.setdefault(one.footer.reading, []).append(one.file.location)
     parts = [
-        read_parquet_files(spark, locations, checked.source.schema, reading)
+        read_parquet_files(spark, locations, checked.source.schema, reading, placed=placed)
         for reading, locations in ways.items()
     ]
     return parts + ([checked.read(spark, by_python, tasks)] if by_python else [])

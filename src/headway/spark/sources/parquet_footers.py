@@ -261,9 +261,10 @@ def read_schema(schema: Schema, reading: Reading = ()) -> StructType:
     )
 
 
-def tuples(data: DataFrame, schema: Schema) -> DataFrame:
-    """What Spark's reader gives -> the schema's columns, ``arrived_at``, ``vehicle`` and the row's
-    place in its file, from 1."""
+def tuples(data: DataFrame, schema: Schema, *, placed: bool = True) -> DataFrame:
+    """What Spark's reader gives -> the schema's columns, ``arrived_at``, ``vehicle`` and, if
+    ``placed``, the row's place in its file, from 1. Whoever names it makes Spark compute all that
+    it knows of the file, row by row, whether it is used or not."""
     there = {field.name: field.dataType for field in data.schema.fields}
 
     def column(field: Field) -> Column:
@@ -278,7 +279,8 @@ def tuples(data: DataFrame, schema: Schema) -> DataFrame:
     extras = (source_records.ARRIVAL_FIELD, source_records.VEHICLE_FIELD)
     columns = [column(field) for field in (*schema.columns, *extras)]
     if POSITION_COLUMN not in schema.names:
-        columns.append((F.col("_metadata.row_index") + 1).alias(POSITION_COLUMN))
+        place = F.col("_metadata.row_index") + 1 if placed else F.lit(None).cast(LongType())
+        columns.append(place.alias(POSITION_COLUMN))
     return data.select(*columns)
 
 
@@ -287,7 +289,9 @@ def read_parquet_files(
     files: Sequence[Location],
     schema: Schema,
     reading: Reading,
+    *,
+    placed: bool = True,
 ) -> DataFrame:
     """Files of one way of reading."""
     reader = spark.read.schema(read_schema(schema, reading)).option("recursiveFileLookup", "true")
-    return tuples(reader.parquet(*(file.spark_path for file in files)), schema)
+    return tuples(reader.parquet(*(file.spark_path for file in files)), schema, placed=placed)

@@ -60,14 +60,18 @@ def read_batch(
     *,
     quarantine: Quarantine | None = None,
     without: Collection[str] = (),
+    placed: Collection[str] | None = None,
 ) -> Recording:
-    """All tuples there are; ``without`` those of some files."""
+    """All tuples there are; ``without`` those of some files. ``placed``: the sources whose tuples'
+    places in their files are wanted; None: all."""
     found = Recording()
     for source in sources:
         files = find_files(folder, source, spark=spark)
         checked = CheckedFiles(source, quarantine if files.several else None, remember=False)
         sound = _looked_at(spark, files, checked, without)
-        parts = read_checked(spark, checked, sound, slots_of(spark) * TASKS_PER_SLOT)
+        wanted = placed is None or source.name in placed
+        tasks = slots_of(spark) * TASKS_PER_SLOT
+        parts = read_checked(spark, checked, sound, tasks, placed=wanted)
         if parts:
             found[source.name] = reduce(DataFrame.union, parts)
         else:
@@ -172,10 +176,18 @@ class Inputs:
         sources: Iterable[Source],
         quarantine: Quarantine | None = None,
         without: Collection[str] = (),
+        placed: Collection[str] | None = None,
     ) -> Recording:
-        """All there is now; ``without`` these files."""
+        """All there is now; ``without`` these files; ``placed`` as :func:`read_batch` has it."""
         if self.folder is not None:
-            return read_batch(spark, self.folder, sources, quarantine=quarantine, without=without)
+            return read_batch(
+                spark,
+                self.folder,
+                sources,
+                quarantine=quarantine,
+                without=without,
+                placed=placed,
+            )
         found = Recording()
         found |= self._kafka(spark, sources, quarantine)
         return found
