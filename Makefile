@@ -18,7 +18,7 @@ TESTS ?= tests
 MUTANTS ?= 50
 MUTATION_SEED ?= 1
 SUBJECTS ?=
-LIMIT ?= 60
+LIMIT ?= 30
 
 # A candidate counts only if it runs (a version manager's shim may not), is new enough, and
 # can make a virtual environment (Debian ships venv and ensurepip in a package of their own).

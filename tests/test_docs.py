@@ -10,7 +10,8 @@ In README.md and docs/*.md, a fenced block of kind
 - ``sh`` is run by a shell, those of a page one after the other, in a folder of its own that has the
   examples; ``pip install`` is left out. After ``<!-- slow -->`` only with HEADWAY_SLOW;
 - ``console`` holds commands after ``$``; each line below one must appear in what it prints;
-- ``text`` is shown and not run: forms of commands, output, what needs a cluster.
+- ``text`` is shown and not run: forms of commands, output, what needs a cluster; so are ``cpp``,
+  ``toml`` and ``json``.
 """
 
 from __future__ import annotations
@@ -120,6 +121,13 @@ def test_commands_print_what_is_shown(
             printed = outcome.out + outcome.err
         elif line.strip():
             assert line in printed, f"{page.name}: {line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_says_of_which_kind_it_is(page: Path) -> None:
+    """So that none escapes the tests above unseen."""
+    kinds = {what for _, what, _ in FENCE.findall(page.read_text(encoding="utf-8"))}
+    assert kinds <= {"python", "yaml", "sh", "console", "text", "cpp", "toml", "json"}
 
 
 def test_pictures_of_concepts_are_what_their_program_draws() -> None:

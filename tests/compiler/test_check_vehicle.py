@@ -28,6 +28,18 @@ def test_a_sound_vehicle_has_no_problems() -> None:
     assert vehicle_problems(SOUND) == []
 
 
+def test_two_are_enough_for_a_gateway() -> None:
+    """Two buses, or a bus and a link; not one bus, though a link goes elsewhere."""
+    assert vehicle_problems(replace(SOUND, links=())) == []
+    assert vehicle_problems(gateway(buses=("b1",))) == []
+    elsewhere = Link(name="l", ends=("n1", "n2"), speed=10**8)
+    alone = replace(gateway(buses=("b1",)), links=(elsewhere,))
+    (problem,) = vehicle_problems(alone)
+    assert (problem.at, problem.got) == ("gateways.g", "1")
+    (problem,) = vehicle_problems(gateway(buses=()))
+    assert problem.got == "1"  # its link
+
+
 def node(**changes: Any) -> Vehicle:
     return replace(SOUND, nodes=(SOUND.nodes[0], replace(SOUND.nodes[1], **changes)))
 

@@ -212,6 +212,47 @@ def test_loads_of_nodes_and_buses() -> None:
     )
 
 
+def test_loads_by_the_way_that_streams_take() -> None:
+    """a is sent to both nodes of the second bus, and enters it once; the link takes what b sends.
+    Half of the two cores of n1 is what one of them does; n2 is twice as fast."""
+    vehicle = """
+vehicle: v
+nodes: {n1: {cores: 2}, n2: {rate: 2, capacity: 0.5}, n3: {}}
+buses:
+  one: {kind: can, bit_rate: 1 Mbit/s, nodes: [n1]}
+  two: {kind: can, bit_rate: 500 kbit/s, nodes: [n2, n3], capacity: 0.75}
+gateways: {gw: {buses: [one, two], delay: 300 us}}
+links: {l: {ends: [n2, n3], speed: 1 Mbit/s}}
+sensors: {s: n1}
+pins: {a: n1, b: n2, c: n3, d: n3}
+"""
+    query = """
+query: q
+sources: {s: {schema: {v: double}, rate: 10 per 1 s}}
+operators:
+  a: {filter: v > 0, from: s, cost: 10 ms}
+  b: {filter: v > 1, from: a, cost: 10 ms}
+  c: {filter: v > 2, from: a, cost: 10 ms}
+  d: {filter: v > 3, from: b, cost: 10 ms}
+outputs:
+  o: {from: c, deadline: 100 ms}
+  p: {from: d, deadline: 100 ms}
+"""
+    verdict = compiled(query, vehicle).verdict
+    assert verdict is not None
+    assert [(load.name, load.kind, load.capacity) for load in verdict.loads] == [
+        ("n1", "node", 1.0),
+        ("n2", "node", 0.5),
+        ("n3", "node", 1.0),
+        ("one", "bus", 1.0),
+        ("two", "bus", 0.75),
+        ("l", "link", 1.0),
+    ]
+    assert [load.utilisation for load in verdict.loads] == pytest.approx(
+        [0.05, 0.05, 0.2, 10 * 270e-6, 10 * 540e-6, 10 * 128e-6]
+    )
+
+
 # ---------------------------------------------------------------- waiting
 
 

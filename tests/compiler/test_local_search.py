@@ -87,6 +87,33 @@ def test_evening_out_keeps_to_the_nodes_that_are_allowed() -> None:
     assert after.peak == pytest.approx(0.3)
 
 
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"a": ("n1", "n2"), "b": ("n3", "n1"), "c": ("n2",)},  # a may not go where b is
+        {"a": ("n1", "n3"), "b": ("n3", "n2"), "c": ("n2",)},  # b may not come where a is
+    ],
+)
+def test_two_change_places_only_if_both_may(places: dict[str, tuple[str, ...]]) -> None:
+    """Each node has 30 %: what takes nothing where it may not be would look flatter."""
+    asked = problem(places, [], load=0.3)
+    layout = lay_out(asked, {"a": "n1", "b": "n3", "c": "n2"})
+    assert layout is not None
+    before = measure(asked, layout)
+    evened, after = even_out(asked, layout, before)
+    assert evened.placement == layout.placement
+    assert after.peak == pytest.approx(0.3)
+
+
+def test_what_is_flat_already_stays_as_it_is() -> None:
+    asked = problem({"a": ("n1", "n2"), "b": ("n1", "n2")}, [], load=0.3)
+    for placement in ({"a": "n1", "b": "n2"}, {"a": "n2", "b": "n1"}):
+        layout = lay_out(asked, placement)
+        assert layout is not None
+        evened, _ = even_out(asked, layout, measure(asked, layout))
+        assert evened.placement == placement
+
+
 def test_the_peak_is_of_what_may_be_used() -> None:
     """30 % of a node of which half may be used are 60 % of that."""
     vehicle = Vehicle(name="v", nodes=nodes(1.0, 1.0, capacity=0.5), buses=(bus("b", "n1", "n2"),))

@@ -86,6 +86,17 @@ COPIED = Map(name="copied", inputs=(Input("input", "s"),), cost=Cost(MS), column
 FOURFOLD = [at(2500 * n, "s") for n in range(400)]
 
 
+@pytest.mark.parametrize("rate", [Rate(2, 10), Rate(2, 10, jitter=4), Rate(1, 7)])
+def test_many_at_once_are_counted_as_one_by_one(rate: Rate) -> None:
+    times = [0, 1, 3, 9, 10, 12, 19, 20, 40, 40, 41, 44, 46, 47]
+    together, singly = RateWatch(rate), RateWatch(rate)
+    together.all_arrived(times)
+    for time in times:
+        singly.arrived(time)
+    assert together.beyond == singly.beyond > 0
+    assert together.earliest == singly.earliest
+
+
 @pytest.mark.parametrize("policy", ENGINE_POLICIES)
 def test_four_times_the_rate_is_told_under_every_policy(policy: str) -> None:
     summary = summary_of(plan_of((SENSOR,), COPIED), FOURFOLD, policy=policy)

@@ -28,6 +28,9 @@ LOWEST, HIGHEST = -(2**31), 2**31 - 1
         ("speed <=> NULL", {}, True),
         ("isnan(speed)", {}, False),
         ("coalesce(speed, id, 7)", {}, 7.0),
+        ("coalesce(speed, id, 7)", {"id": 3}, 3.0),
+        ("coalesce(speed, id, 7)", {"speed": 2.0, "id": 3}, 2.0),
+        ("coalesce(speed, id)", {}, None),
         ("least(id, 3)", {}, 3),
         # three-valued logic
         ("ok AND FALSE", {}, False),
@@ -54,6 +57,10 @@ LOWEST, HIGHEST = -(2**31), 2**31 - 1
         ("abs(id)", {"id": LOWEST}, LOWEST),
         ("id * id - id", {"id": HIGHEST}, 1 - HIGHEST),
         ("big + 1", {"big": 2**63 - 1}, -(2**63)),
+        ("id + 1 + speed", {"id": HIGHEST, "speed": 0.5}, LOWEST + 0.5),
+        ("id + 1 - 1L", {"id": HIGHEST}, LOWEST - 1),
+        ("id * 2 * speed", {"id": HIGHEST, "speed": 0.5}, -1.0),
+        ("id + 1 - id", {"id": HIGHEST}, 1),
         ("id + 1L", {"id": HIGHEST}, HIGHEST + 1),
         # signs as in Java
         ("id % 3", {"id": -7}, -1),

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.mutation.collected import Collected
 from tests.mutation.forked import preload
 from tests.mutation.modules import SUBJECTS, TESTS, files_of_tests, modules
 from tests.mutation.mutants import Mutant, mutants_of
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = _parser().parse_args(arguments)
     subjects = modules(ROOT, tuple(asked.subject))
     if asked.again is None:
-        mutants = drawn(ROOT, subjects, asked.count, asked.seed)
+        mutants = drawn(ROOT, subjects, asked.count, asked.seed, tuple(asked.function))
     else:
         mutants = survivors(ROOT, json.loads(asked.again.read_text(encoding="utf-8")))
         subjects = modules(ROOT)
@@ -37,18 +38,27 @@ def main(arguments: Sequence[str]) -> int:
         copies = [copy_of(ROOT, Path(scratch).resolve() / f"copy{n}") for n in range(asked.jobs)]
         preload(copies[0])
         kept = KeptReach(ROOT / "build" / "mutation", ROOT)
-        watch(copies, files, kept, _say)
+        tried: list[Tried] = []
+
+        def work(session: Collected) -> None:
+            watch(session, copies, files, kept, _say)
+            if asked.watch_only:
+                return
+            reach = kept.read(files)
+            _say(f"{len(mutants)} mutants of {len(subjects)} modules, {len(reach.tests)} tests")
+            for one in try_all(session, copies, mutants, reach, asked.limit, asked.grace):
+                tried.append(one)
+                by = f" by {one.by}" if one.by else ""
+                _say(f"{len(tried)}/{len(mutants)} {one.mutant.name}: {one.verdict}{by}")
+                if asked.results is not None:
+                    asked.results.write_text(as_json(tried, subjects, asked.seed))
+
+        session = Collected(copies[0], work)
+        session.run(files, "not spark")
+        if session.failure is not None:
+            raise session.failure
         if asked.watch_only:
             return 0
-        reach = kept.read(files)
-        _say(f"{len(mutants)} mutants of {len(subjects)} modules, {len(reach.tests)} tests")
-        tried: list[Tried] = []
-        for one in try_all(copies, mutants, reach, asked.limit, asked.grace):
-            tried.append(one)
-            by = f" by {one.by}" if one.by else ""
-            _say(f"{len(tried)}/{len(mutants)} {one.mutant.name}: {one.verdict}{by}")
-            if asked.results is not None:
-                asked.results.write_text(as_json(tried, subjects, asked.seed))
         place = {mutant: number for number, mutant in enumerate(mutants)}
         tried.sort(key=lambda one: place[one.mutant])
     if asked.json:
@@ -62,13 +72,22 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def drawn(root: Path, subjects: Mapping[str, str], count: int, seed: int) -> list[Mutant]:
-    """A sample: subjects take turns, in each its modules, and of a module any mutant is drawn."""
+def drawn(
+    root: Path,
+    subjects: Mapping[str, str],
+    count: int,
+    seed: int,
+    functions: tuple[str, ...] = (),
+) -> list[Mutant]:
+    """A sample: subjects take turns, in each its modules, and of a module any mutant is drawn, or
+    any of these functions."""
     draw = random.Random(seed)
     pools: dict[str, dict[str, list[Mutant]]] = {}
     for path, subject in subjects.items():
         found = mutants_of(path, (root / path).read_bytes())
         draw.shuffle(found)
+        if functions:
+            found = [one for one in found if one.within.endswith(functions)]
         if found:
             pools.setdefault(subject, {})[path] = found
     turns = {subject: list(pool) for subject, pool in pools.items()}
@@ -122,11 +141,17 @@ def _parser() -> argparse.ArgumentParser:
         "--subject", action="append", default=[], choices=SUBJECTS, help="only these, repeatable"
     )
     parser.add_argument(
+        "--function",
+        action="append",
+        default=[],
+        help="only in functions whose name ends so, such as Ages.wait, repeatable",
+    )
+    parser.add_argument(
         "--tests", nargs="+", default=list(TESTS), help="folders or files of tests to try them on"
     )
     parser.add_argument("--jobs", type=int, default=2, help="mutants tried at once (2)")
     parser.add_argument(
-        "--limit", type=float, default=60, help="processor seconds of tests per mutant (60)"
+        "--limit", type=float, default=30, help="processor seconds of tests per mutant (30)"
     )
     parser.add_argument(
         "--grace", type=int, default=15, help="processor seconds besides, for its imports (15)"

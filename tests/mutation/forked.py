@@ -107,7 +107,7 @@ def start(
         try:
             _become(root, log, seconds)
             if change is not None and not put_in_place(change):
-                _forget(OWN)
+                forget(OWN)
             else:  # nothing that is written is of a mutant: what tests are compiled to is kept
                 sys.dont_write_bytecode = False
             code = int(pytest.main([*ALREADY_IMPORTED, *arguments], plugins=plugins()))
@@ -120,7 +120,8 @@ def start(
     return Running(process, time.monotonic() + seconds * WAITING + 30)
 
 
-def _become(root: Path, log: Path, seconds: int) -> None:
+def into_own_process(log: Path, seconds: int) -> None:
+    """A fork becomes a process group of its own, with limits, that writes into ``log``."""
     os.setpgid(0, 0)
     with log.open("wb") as file:
         os.dup2(file.fileno(), 1)
@@ -130,16 +131,20 @@ def _become(root: Path, log: Path, seconds: int) -> None:
     used = int(time.process_time()) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, used + seconds + 5))
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+
+
+def _become(root: Path, log: Path, seconds: int) -> None:
+    into_own_process(log, seconds)
     os.chdir(root)
     places = [str(root / place) for place in SOURCES]
     os.environ["PYTHONPATH"] = os.pathsep.join(places)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.dont_write_bytecode = True
     sys.path[:0] = [*places, str(root)]
-    _forget(("tests",))
+    forget(("tests",))
 
 
-def _forget(packages: Sequence[str]) -> None:
+def forget(packages: Sequence[str]) -> None:
     """What is imported of them next is that of the copy."""
     for name in [name for name in sys.modules if name.split(".")[0] in packages]:
         del sys.modules[name]
@@ -158,16 +163,24 @@ class Changed:
     after: bytes
 
 
+def codes_of(change: Changed) -> dict[CodeType, CodeType] | None:
+    """The code of each function that changes, with what comes in its place; None if what runs on
+    import has changed."""
+    old, new = (compile(text, change.path, "exec") for text in (change.before, change.after))
+    if old.co_code != new.co_code:
+        return None
+    before, after = list(_functions(old)), list(_functions(new))
+    if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
+        return None
+    return {one: other for one, other in zip(before, after, strict=True) if one != other}
+
+
 def put_in_place(change: Changed) -> bool:
     """Gives the functions of the module, wherever they are held, the code that they have after the
     change; False where that cannot be: what runs on import has changed, or nothing is imported."""
-    old, new = (compile(text, change.path, "exec") for text in (change.before, change.after))
-    if old.co_code != new.co_code:
+    instead = codes_of(change)
+    if instead is None:
         return False
-    before, after = list(_functions(old)), list(_functions(new))
-    if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
-        return False
-    instead = {one: other for one, other in zip(before, after, strict=True) if one != other}
     found = 0
     for held in gc.get_objects():
         if isinstance(held, FunctionType) and held.__code__.co_filename.endswith(change.path):

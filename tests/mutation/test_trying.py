@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from tests.mutation.mutants import Mutant
-from tests.mutation.reach import Reach, WatchedTest
+from tests.mutation.reach import Reach, WatchedTest, values_in
 from tests.mutation.telling import table
-from tests.mutation.trying import Tried, Verdict, chosen
+from tests.mutation.trying import Tried, Verdict, chosen, stages_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -130,6 +130,10 @@ def test_a_test_that_fails_anyway(project: Path) -> None:
     assert "1 of 1 files of tests are to be watched" in run(project, "--count", "0").stderr
 
 
+def watched(name: str, seconds: float, *functions: str, values: int = 0) -> WatchedTest:
+    return WatchedTest(name, seconds, frozenset(functions), values)
+
+
 def mutant(within: str) -> Mutant:
     return Mutant(path="m.py", within=within, line=1, kind="k", start=0, before="a", after="b")
 
@@ -138,16 +142,13 @@ def test_which_tests_come_first() -> None:
     """Those that enter the function, one of each file in turn, the quickest first; then the others
     of these files. For what runs on import, those of the module."""
 
-    def test(name: str, seconds: float, *functions: str) -> WatchedTest:
-        return WatchedTest(name, seconds, frozenset(functions))
-
     reach = Reach(
         (
-            test("a.py::slow", 3, "m.py::f"),
-            test("a.py::quick", 1, "m.py::f"),
-            test("a.py::other", 1, "m.py::g"),
-            test("b.py::inner", 2, "m.py::f.<locals>.<lambda>"),
-            test("c.py::far", 1, "n.py::f"),
+            watched("a.py::slow", 3, "m.py::f"),
+            watched("a.py::quick", 1, "m.py::f"),
+            watched("a.py::other", 1, "m.py::g"),
+            watched("b.py::inner", 2, "m.py::f.<locals>.<lambda>"),
+            watched("c.py::far", 1, "n.py::f"),
         )
     )
     names = [one.name for one in reach.tests_for(mutant("f"))]
@@ -155,6 +156,43 @@ def test_which_tests_come_first() -> None:
     on_import = {one.name for one in reach.tests_for(mutant(""))}
     assert on_import == {"a.py::quick", "b.py::inner", "a.py::slow", "a.py::other"}
     assert {one.name for one in reach.tests_for(mutant("new"))} == on_import
+
+
+def test_who_looks_at_values_comes_first() -> None:
+    """By the time for each value; a second case of a test comes after the other tests of its file,
+    and of each file one comes before the second of any."""
+    reach = Reach(
+        (
+            watched("a.py::cases[1]", 1, "m.py::f", values=9),
+            watched("a.py::cases[2]", 2, "m.py::f", values=9),
+            watched("a.py::vague", 0.5, "m.py::f"),
+            watched("b.py::exact", 2, "m.py::f", values=3),
+            watched("b.py::slow", 4, "m.py::f", values=3),
+        )
+    )
+    names = [one.name for one in reach.tests_for(mutant("f"))]
+    assert names == ["a.py::cases[1]", "b.py::exact", "a.py::vague", "b.py::slow", "a.py::cases[2]"]
+
+
+def test_what_counts_as_a_value() -> None:
+    source = """
+def helper():
+    assert 1 == 1
+
+class TestIt:
+    def test_two(self):
+        assert found == 3
+        assert 1 < 2
+        with pytest.raises(ValueError, match="no such"):
+            pass
+
+def test_none():
+    assert found is not None
+
+def test_inner():
+    assert all(one == 2 for one in found)
+"""
+    assert values_in(source) == {"test_two": 2, "test_none": 0, "test_inner": 1}
 
 
 def test_as_many_as_the_limit_allows() -> None:
@@ -168,6 +206,20 @@ def test_as_many_as_the_limit_allows() -> None:
     assert given(4, 1.5, 9, 0.5) == ([1.5, 0.5], [4])
     assert given(4, 5, 3) == ([4, 3], [])
     assert given(9) == ([], [])
+
+
+def test_what_is_run_one_after_the_other() -> None:
+    """All of it in a fork of those that are collected, then the cheapest of it afresh; or, where
+    what runs on import has changed, afresh and the quick ones first."""
+    tests = [WatchedTest(f"a.py::{n}", one, frozenset()) for n, one in enumerate((4, 1.5, 9, 0.5))]
+
+    def seconds(collected: bool) -> list[tuple[bool, list[float]]]:
+        stages = stages_of(tests, 8, collected=collected)
+        return [(fresh, [one.seconds for one in given]) for fresh, given in stages]
+
+    assert seconds(True) == [(False, [1.5, 0.5, 4]), (True, [1.5, 0.5])]
+    assert seconds(False) == [(True, [1.5, 0.5]), (True, [4])]
+    assert stages_of([], 8, collected=True) == []
 
 
 def test_the_table() -> None:

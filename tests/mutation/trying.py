@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from tests.mutation.collected import Collected
 from tests.mutation.forked import Changed, Running, start
 from tests.mutation.mutants import Mutant
 from tests.mutation.reach import KeptReach, Reach, WatchedTest, Watcher
 
 FIRST = "copy0"
 """the copy that Headway is imported from once for all"""
+Say = Callable[[str], None]
 QUICK = 2.0
 """seconds of tests that are tried first, before those that take longer"""
 OPTIONS = (
@@ -34,7 +36,7 @@ OPTIONS = (
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 TIMES = 4
 """times the processor time that its tests took when watched, until a mutant has taken too long"""
-LONGEST_FILE = 240
+LONGEST_FILE = 90
 """seconds of processor time for all tests of one file; what takes longer is left out"""
 
 
@@ -82,31 +84,45 @@ def copy_of(root: Path, place: Path) -> Path:
 
 
 def watch(
-    copies: Sequence[Path], files: Sequence[str], kept: KeptReach, say: Callable[[str], None]
+    session: Collected, scratch: Sequence[Path], files: Sequence[str], kept: KeptReach, say: Say
 ) -> None:
-    """Runs the files of tests that are not known yet, as many at once as there are copies."""
+    """Runs the files of tests that are not known yet, as many at once as there are places."""
     missing = kept.missing(files)
     if missing:
         say(f"{len(missing)} of {len(files)} files of tests are to be watched; this is kept")
+    tests: dict[str, list[str]] = {}
+    for name in session.items:
+        tests.setdefault(name.split("::", 1)[0], []).append(name)
     waiting = list(reversed(missing))
     running: dict[Path, tuple[str, Running]] = {}
     done = 0
     while waiting or running:
-        for copy in copies:
-            if copy not in running and waiting:
+        for place in scratch:
+            if place not in running and waiting:
                 file = waiting.pop()
-                running[copy] = file, _watch_one(copy, file)
+                watcher = Watcher([scratch[0].with_name(FIRST)], _result(place))
+                _result(place).write_text("")
+                running[place] = (
+                    file,
+                    session.start(
+                        tests.get(file, []),
+                        _log(place),
+                        LONGEST_FILE,
+                        plugins=[watcher],
+                        to_the_end=True,
+                    ),
+                )
         time.sleep(0.02)
-        for copy, (file, run) in list(running.items()):
+        for place, (file, run) in list(running.items()):
             code = run.ended()
             if code is None:
                 continue
-            del running[copy]
+            del running[place]
             done += 1
-            if code > 1 and code != 5:  # 1: some failed, here they fail anyway; 5: none is left
-                raise RuntimeError(f"{file}: pytest ended with {code}\n{_log(copy).read_text()}")
-            shutil.move(_result(copy), kept.place(file))
-            told = "" if code in (0, 5) else ": only the tests that passed are taken"
+            if code > 1:  # 1: some failed, here they fail anyway
+                raise RuntimeError(f"{file}: pytest ended with {code}\n{_log(place).read_text()}")
+            shutil.move(_result(place), kept.place(file))
+            told = "" if code == 0 else ": only the tests that passed are taken"
             told += " (it took too long)" if code < 0 else ""
             say(f"watched {done}/{len(missing)} {file}{told}")
 
@@ -115,56 +131,78 @@ def _result(copy: Path) -> Path:
     return copy.with_name(f"{copy.name}-reached.json")
 
 
-def _watch_one(copy: Path, file: str) -> Running:
-    options = [option for option in OPTIONS if option != "-x"]
-    result = _result(copy)
-    result.write_text("")
-    roots = [copy, copy.with_name(FIRST)]
-    watcher = Watcher(roots, result)
-    return start(copy, [*options, file], _log(copy), LONGEST_FILE, lambda: [watcher])
+Stage = tuple[bool, list[WatchedTest]]
+"""whether by a fresh pytest, and what it is given"""
 
 
 @dataclass(slots=True)
 class _Trial:
     mutant: Mutant
-    slow: list[WatchedTest]
+    stages: list[Stage]
     change: Changed
     run: Running
     tried: int
 
 
 def try_all(
-    copies: Sequence[Path], mutants: Sequence[Mutant], reach: Reach, limit: float, grace: int
+    session: Collected,
+    copies: Sequence[Path],
+    mutants: Sequence[Mutant],
+    reach: Reach,
+    limit: float,
+    grace: int,
 ) -> Iterator[Tried]:
     """Each mutant's fate, in the order in which they end. ``limit``: processor seconds of tests
     that a mutant gets at most; ``grace``: what it may take besides, for imports among others."""
     waiting = list(reversed(mutants))
     trials: dict[Path, _Trial] = {}
+
+    def begin(copy: Path, stages: list[Stage], change: Changed) -> Running:
+        fresh, tests = stages.pop(0)
+        if fresh:
+            _write(copy, change.path, change.after)
+            return _run(copy, tests, grace, change)
+        seconds = grace + int(TIMES * sum(test.seconds for test in tests))
+        names = [test.name for test in tests]
+        return session.start(names, _log(copy), seconds, change=change)
+
     while waiting or trials:
         for copy in copies:
             if copy in trials or not waiting:
                 continue
             mutant = waiting.pop()
-            quick, slow = chosen(reach.tests_for(mutant), limit)
-            if not quick:
+            before = (copy / mutant.path).read_bytes()
+            change = Changed(mutant.path, before, mutant.applied(before))
+            tests = reach.tests_for(mutant)
+            stages = stages_of(tests, limit, collected=session.can_take(change))
+            if not stages:
                 yield Tried(mutant, Verdict.UNREACHED)
                 continue
-            change = _plant(copy, mutant)
-            run = _run(copy, quick, grace, change)
-            trials[copy] = _Trial(mutant, slow, change, run, len(quick))
+            afresh = sum(len(given) for fresh, given in stages if fresh)
+            most = max(len(stages[0][1]), afresh)
+            trials[copy] = _Trial(mutant, stages, change, begin(copy, stages, change), most)
         time.sleep(0.02)
         for copy, trial in list(trials.items()):
             code = trial.run.ended()
             if code is None:
                 continue
-            if code == 0 and trial.slow:
-                trial.run = _run(copy, trial.slow, grace, trial.change)
-                trial.tried += len(trial.slow)
-                trial.slow = []
+            if code == 0 and trial.stages:
+                trial.run = begin(copy, trial.stages, trial.change)
                 continue
             del trials[copy]
-            (copy / trial.mutant.path).write_bytes(trial.change.before)
+            _write(copy, trial.change.path, trial.change.before)
             yield Tried(trial.mutant, *_judged(copy, code, trial.run.late), trial.tried)
+
+
+def stages_of(tests: Sequence[WatchedTest], limit: float, *, collected: bool) -> list[Stage]:
+    """What is run one after the other, until one fails."""
+    quick, slow = chosen(tests, limit)
+    if collected:
+        again, more = chosen(tests, limit / 4)
+        stages = [(False, quick + slow), (True, again + more)]
+    else:
+        stages = [(True, quick), (True, slow)]
+    return [stage for stage in stages if stage[1]]
 
 
 def chosen(
@@ -184,15 +222,13 @@ def chosen(
     return (quick, slow) if quick else (slow, [])
 
 
-def _plant(copy: Path, mutant: Mutant) -> Changed:
+def _write(copy: Path, name: str, text: bytes) -> None:
     """In the file, for processes that a test starts and for what is imported anew."""
-    path = copy / mutant.path
-    before = path.read_bytes()
-    after = mutant.applied(before)
-    path.write_bytes(after)
-    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-        compiled.unlink()
-    return Changed(mutant.path, before, after)
+    path = copy / name
+    if path.read_bytes() != text:
+        path.write_bytes(text)
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+            compiled.unlink()
 
 
 def _run(copy: Path, tests: Sequence[WatchedTest], grace: int, change: Changed) -> Running:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import gc
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from headway.errors import DataError, FileError
+from headway.errors import DataError, FileError, Place
 from headway.model.quantities import MILLISECOND, Rate
 from headway.model.query import Source
 from headway.model.schema import Schema, schema
-from headway.sources.mdf_file import check_whole
+from headway.sources.mdf_file import check_whole, find_group
 from headway.sources.recordings import RecordedArrival, read_recording
 
 asammdf = pytest.importorskip("asammdf", reason="asammdf is not installed")
@@ -314,3 +315,29 @@ def test_the_largest_values_of_a_column(
     assert told in str(raised.value)
     wrong = len(values)  # the last one is
     assert f"drive.mf4:{wrong}: x (x): a sample is not a value" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("master", "kind", "told"),
+    [
+        (0, 1, ""),
+        (None, 1, "group 0 (fast) has no times; got no master channel"),
+        (0, 2, "got a master channel of type 2; want a master channel of time"),
+    ],
+)
+def test_a_group_needs_a_channel_of_times(master: int | None, kind: int, told: str) -> None:
+    group = SimpleNamespace(
+        channel_group=SimpleNamespace(acq_name="fast", comment=""),
+        channels=[SimpleNamespace(sync_type=kind)],
+    )
+    measurement = SimpleNamespace(
+        channels_db={"x": [(0, 1)]},
+        groups=[group],
+        masters_db={} if master is None else {0: master},
+    )
+    if not told:
+        assert find_group(measurement, ["x"], None, Place("f")) == 0
+        return
+    with pytest.raises(DataError) as raised:
+        find_group(measurement, ["x"], None, Place("f"))
+    assert told in str(raised.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,12 @@ from headway.model.quantities import MILLISECOND, SECOND
 from headway.model.query import Output, Query, Source
 from headway.model.schema import DataType, schema
 from headway.model.user_operator import OperatorContext, Row, UserOperator
+from headway.spark.batches.batch_run import operator_rows
 from headway.spark.batches.lower_batch import lower_batch
 from headway.spark.capabilities import Mode, problems, refuse_unsupported
 from headway.spark.lowering.regions import keeps_state, region_of
 from headway.spark.sources.intake import StreamedTuples
+from headway.spark.spark_results import OperatorRows
 from headway.spark.storage.locations import Location
 from headway.spark.streams.lower_stream import lower_stream, with_heartbeat, without_heartbeat
 from headway.spark.streams.micro_batches import GroupWork, MicroBatches, StreamBounds
@@ -323,3 +326,21 @@ def test_a_stream_reads_a_source_once_for_several_outputs(
     data = spark.readStream.schema(COLUMNS).parquet(str(tmp_path))
     lowered = lower_stream(compile_query(query), {"s": data}).data
     assert lowered._jdf.queryExecution().analyzed().toString().count("StreamingRelation") == 1
+
+
+# -------------------------------------------------------------------- counted
+
+
+def test_what_goes_into_and_out_of_operators_is_counted(spark: SparkSession) -> None:
+    plan = compile_query(plain_filter())
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [("a", moment, moment, n, float(n - 2)) for n in range(5)]
+    with lower_batch(plan, {"s": spark.createDataFrame(rows, COLUMNS)}) as lowered:
+        counted = lowered.rows()
+    assert counted == {"s": 5, "f": 2}
+    graph = graph_of(plan.query)
+    assert operator_rows(graph, counted) == (OperatorRows("s", 5, 5), OperatorRows("f", 5, 2))
+    assert operator_rows(graph, {"f": 2}) == (
+        OperatorRows("s", None, None),
+        OperatorRows("f", None, 2),
+    ), "what the engine computes inside is not known"

@@ -152,6 +152,7 @@ class SparkOptions:
     adopt: bool
     upload_gap: str | None
     metrics: Path | None
+    counts: bool
     ui: bool
     format: str
     options: list[str]
@@ -180,6 +181,8 @@ class SparkOptions:
         for name, used in of_stream.items():
             if used and self.mode is SparkMode.BATCH:
                 raise InputError(f"{name} is for --mode stream; a batch replays all there is")
+        if self.counts and self.mode is SparkMode.STREAM:
+            raise InputError("--counts is for a batch; a stream has --metrics")
         if self.max_rate is not None and not self.max_rate > 0:
             raise InputError("--max-rate is more than 0 tuples a second", got=f"{self.max_rate:g}")
         _ = self.forget_ns, self.upload_gap_ns  # InputError if they are no durations
@@ -314,7 +317,8 @@ def _batch(
         from headway.spark.batches.batch_run import Batch
 
         with batch_progress(spark, shown=not options.json) as (on_output, on_rows):
-            batch = Batch(spark, plan, inputs, folder, options.sink(), on_output, on_rows)
+            sink = options.sink()
+            batch = Batch(spark, plan, inputs, folder, sink, on_output, on_rows, options.counts)
             with prepared.placing():
                 run = batch.run()
         text = folder.write_summary({"query": plan.query.name, **options.data, **run.data()})
@@ -398,6 +402,8 @@ def _explained(
     yield table(run_tables.spark_outputs(run.outputs))
     if run.side:
         yield table(run_tables.spark_side(run))
+    if run.operators:
+        yield table(run_tables.spark_operators(run))
     yield sentence(run_tables.spark_verdict(run))
     yield run_tables.spark_speed(run)
     yield from run.notes

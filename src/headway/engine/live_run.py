@@ -7,52 +7,42 @@ kernel that may be a tuple apart from each other at that moment.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 
 from headway.engine.clock import Behind
 from headway.engine.declared_loads import DeclaredLoads
 from headway.engine.live_state import (
     EVERY_S,
-    LIVE,
-    PLAN,
     LiveMedium,
     LiveNode,
     LiveOperator,
     LiveState,
+    LiveWriter,
     RecentEvents,
     RecentLatencies,
     live_outputs,
     waiting_by_operator,
-    write_live,
 )
 from headway.engine.operator_counts import counts_of_kernel
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.wall_time import WallTime
-from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 
 
-class LiveRun:
-    """Use it as a context: outside it the folder has no trace of it."""
-
+class LiveRun(LiveWriter):
     def __init__(self, plan: Plan, folder: Path, *, every: float = EVERY_S) -> None:
-        self.plan, self.folder = plan, folder
+        super().__init__(plan, folder, every)
         self.events = RecentEvents()
-        self._every = every
         self._latencies = {output.name: RecentLatencies() for output in plan.query.outputs}
         self._taps: dict[str, deque[tuple[int, int]]] = {name: deque() for name in self._latencies}
         self._deadlines = {output.name: output.deadline or 0 for output in plan.query.outputs}
         self._dropped: Counter[tuple[str, str]] = Counter()
         self._time: WallTime | None = None
         self._began = time.monotonic_ns()
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="live state", daemon=True)
         self._loads = DeclaredLoads(plan)
 
     # ---------------------------------------------------------------- the run's own thread
@@ -77,7 +67,7 @@ class LiveRun:
 
     # ---------------------------------------------------------------- its watcher
 
-    def state(self, *, running: bool = True) -> LiveState:
+    def state(self) -> LiveState:
         self._drain()
         passed = time.monotonic_ns() - self._began
         time_now = self._time
@@ -85,7 +75,7 @@ class LiveRun:
         if time_now is None:
             return LiveState(
                 query=self.plan.query.name, vehicle=self.plan.vehicle.name, engine="wall clock",
-                running=running, passed=passed, outputs=outputs, events=self.events.all(),
+                running=True, passed=passed, outputs=outputs, events=self.events.all(),
             )  # fmt: skip
         kernel = time_now.kernel
         counts = counts_of_kernel(kernel, self._dropped, running=True)
@@ -99,7 +89,7 @@ class LiveRun:
             query=self.plan.query.name,
             vehicle=self.plan.vehicle.name,
             engine="wall clock",
-            running=running,
+            running=True,
             passed=passed,
             outputs=outputs,
             operators=tuple(
@@ -137,25 +127,3 @@ class LiveRun:
                 sensed, completed = tap.popleft()
                 latency = completed - sensed * MICROSECOND
                 note(latency, missed=latency > deadline)
-
-    def _follow(self) -> None:
-        while not self._over.wait(self._every):
-            write_live(self.folder, self.state())
-
-    def __enter__(self) -> LiveRun:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / PLAN).write_text(plan_to_json(self.plan), encoding="utf-8")
-        write_live(self.folder, self.state())
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-        for name in (LIVE, PLAN):
-            (self.folder / name).unlink(missing_ok=True)

@@ -8,15 +8,19 @@ whoever watches asks the run nothing, may come and go, and may be slow.
 from __future__ import annotations
 
 import json
+import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 
 from headway.errors import FileError, Place
+from headway.model.codec import plan_to_json
 from headway.model.plan import Plan
 from headway.model.query import Criticality
 
@@ -163,6 +167,43 @@ def read_live(folder: Path) -> LiveState:
         raise FileError(
             "not the state of a run", place=Place(str(path)), got=str(error), want=want
         ) from None
+
+
+class LiveWriter(ABC):
+    """A run that writes how it stands into its output folder, again and again, by a thread of its
+    own. Use it as a context: outside it the folder has no trace of it."""
+
+    def __init__(self, plan: Plan, folder: Path, every: float = EVERY_S) -> None:
+        self.plan, self.folder = plan, folder
+        self._every = every
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="live state", daemon=True)
+
+    @abstractmethod
+    def state(self) -> LiveState:
+        """As it is now; asked by that thread."""
+
+    def _follow(self) -> None:
+        while not self._over.wait(self._every):
+            write_live(self.folder, self.state())
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / PLAN).write_text(plan_to_json(self.plan), encoding="utf-8")
+        write_live(self.folder, self.state())
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        for name in (LIVE, PLAN):
+            (self.folder / name).unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- what producers share

@@ -43,6 +43,16 @@ class SideCount:
     tuples: int
 
 
+@dataclass(frozen=True)
+class OperatorRows:
+    """Tuples into and out of a source or operator; None for what happens inside the engine that
+    Spark's tasks run."""
+
+    operator: str
+    taken: int | None
+    given: int | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class SparkRun:
     """A finished (or stopped) run."""
@@ -54,6 +64,8 @@ class SparkRun:
     restarts: int = 0
     side: tuple[SideCount, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    operators: tuple[OperatorRows, ...] = ()
+    """where they were asked for"""
 
     @property
     def miss_ratio(self) -> float:
@@ -85,6 +97,7 @@ class SparkRun:
             **{kind.value: self.dropped(kind) for kind in DropKind},
             "side": [asdict(one) for one in self.side],
             "notes": list(self.notes),
+            **({"operators": [asdict(one) for one in self.operators]} if self.operators else {}),
         }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.invoke import headway
 from tests.engine.nodes.study import study_arrivals, study_plan, write_recording
+from tests.waiting import PATIENCE_S
 
 from headway.engine.live_state import LiveState
 from headway.engine.nodes import live_nodes
@@ -21,6 +22,12 @@ PLAN = study_plan()
 CALM = ("--heartbeat", "100 ms", "--missed", "6000")
 LONG = 30_000
 """tuples of a source, one each 10 ms: far from the end when the test does what it does"""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is not to be taken for nodes that do not finish."""
+    monkeypatch.setattr("headway.engine.nodes.live_nodes.PATIENCE", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,18 @@ def test_one_that_floods_has_its_share_of_a_turn_and_no_more(turned: Turned) -> 
         assert taken == {"flood": flood, "left": 1}
 
 
+def test_whoever_goes_is_forgotten_but_not_how_far_it_came(turned: Turned) -> None:
+    incoming = turned.right.incoming
+    with Visitor(turned) as visitor:
+        turned.greet(visitor)
+        payload = STREAM.codec.encode([Sent((1, 5), 1, False)])
+        visitor.say(WireFrame(FrameKind.ROWS, 1, STREAM.codec.hash, 1, payload))
+        turned.right_until(lambda: turned.got.numbers == [5])
+        (name,) = incoming._connections
+    turned.right_until(lambda: not incoming._connections)
+    assert incoming.positions[name][1] == {1: 1}
+
+
 # -------------------------------------------------------------------- room
 
 

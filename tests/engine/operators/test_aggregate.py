@@ -76,6 +76,17 @@ def test_late_tuples_are_dropped_by_their_mark_or_when_all_windows_are_closed() 
     assert (closed.row, closed.reason) == ((4, None, None), "its windows are closed")
 
 
+def test_what_cannot_be_counted_is_told() -> None:
+    """A value that is none (no schema lets it in) must not end the engine."""
+    operator = aggregate(10, 10, total="sum(v)")
+    broken: Row = (3, 1.0, "text")
+    operator.accept("input", (1, 1.0, 4), 0)
+    assert operator.accept("input", broken, 0) == []
+    (dropped,) = operator.take_side()
+    assert (dropped.kind, dropped.row, dropped.port) == (DropKind.FAILED, broken, "input")
+    assert operator.finish() == [(1, 1.0, 4)]
+
+
 def test_state_is_bounded_while_the_watermark_moves() -> None:
     operator = aggregate(100, 20)
     given = 0

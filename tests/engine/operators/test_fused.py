@@ -11,9 +11,10 @@ from tests.engine.operators.build import compute, one_input, union, where
 from tests.engine.operators.users import HERE
 
 from headway.engine.operators.fused import Fused, StatelessOperator
+from headway.engine.operators.implementations import steps_of
 from headway.engine.operators.operator_base import DropKind
 from headway.model.expression import Column, PythonCall
-from headway.model.operators import Filter, Map
+from headway.model.operators import Filter, Map, Operator
 from headway.model.schema import DataType, Schema, schema
 from headway.model.user_operator import Row
 
@@ -56,6 +57,28 @@ def test_a_chain_in_all_forms_and_how_far_each_row_came() -> None:
         (None, 4),
         (None, 4),
     ]
+
+
+def test_neighbours_without_state_are_one_step() -> None:
+    """But for those that are to stay apart."""
+    operators: list[Operator] = [
+        compiled(one, dict.fromkeys(("car", "a", "b", "c", "d"), CAR))
+        for one in (
+            where("a", "car", "speed > 1"),
+            where("b", "a", "speed > 2"),
+            where("c", "b", "speed > 3"),
+            where("d", "c", "speed > 4"),
+        )
+    ]
+    schemas = dict.fromkeys(("car", "a", "b", "c", "d"), CAR)
+
+    def steps(*apart: str) -> list[tuple[str, ...]]:
+        found = steps_of(operators, schemas, {}, apart)
+        return [tuple(one.operators) for one in found if isinstance(one, Fused)]
+
+    assert steps() == [("a", "b", "c", "d")]
+    assert steps("b") == [("a",), ("b",), ("c", "d")]
+    assert steps("a", "d") == [("a",), ("b", "c"), ("d",)]
 
 
 def test_filters_alone_give_the_same_row_object() -> None:

@@ -126,6 +126,18 @@ def test_a_failing_function_costs_one_pair() -> None:
     assert operator.expire(0, 5) == [], "it was a pair all the same"
 
 
+@pytest.mark.parametrize(
+    ("port", "argument", "row"), [("a", "a.id", (1, 0.0, 7)), ("b", "b.key", (2, 0.0, 8))]
+)
+def test_a_lonely_tuple_whose_columns_fail_is_told(port: str, argument: str, row: Row) -> None:
+    call = PythonCall(f"{HERE}:reciprocal", (argument,), DataType.DOUBLE)
+    operator = join(within=MILLISECOND, columns=(Column("z", call),), timeout=5)
+    operator.accept(port, row, 0)
+    assert operator.expire(0, 5) == []
+    (dropped,) = operator.take_side()
+    assert (dropped.kind, dropped.row, dropped.port) == (DropKind.FAILED, row, port)
+
+
 def test_state_is_bounded_while_the_watermark_moves() -> None:
     operator = join(within=10 * MICROSECOND, keys=(("id", "key"),))
     most = 0

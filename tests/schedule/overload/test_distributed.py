@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSe
 from headway.schedule.online import overload_policy_named
 from headway.schedule.overload.admission_over_nodes import (
     Admission,
+    NodeBooks,
     NodePath,
     Stage,
     check_paths,
@@ -154,3 +156,53 @@ def test_the_end_to_end_deadline_includes_communication() -> None:
     )
     assert path.deadline == 33
     assert [(opens, closes) for _, opens, closes in path.windows(100)] == [(100, 110), (113, 133)]
+
+
+def test_books_of_a_node_by_hand() -> None:
+    """60 % until 10 and 30 % from 5 to 15: both between 5 and 10. Windows that only touch do not
+    overlap, and a reservation ends with its window."""
+    books = NodeBooks(FULL)
+    books.reserve(5, 15, 300_000)
+    books.reserve(0, 10, 600_000)
+    windows = ((0, 5), (4, 6), (5, 10), (9, 20), (10, 15), (15, 20), (0, 20))
+    most = [books.most(*window) for window in windows]
+    assert most == [600_000, 900_000, 900_000, 900_000, 300_000, 0, 900_000]
+    assert books.fits(5, 10, 100_000)
+    assert not books.fits(5, 10, 100_001)
+    assert books.fits(15, 20, FULL)
+    books.return_until(9)
+    assert books.reserved == [(0, 10, 600_000), (5, 15, 300_000)]
+    books.return_until(10)
+    assert books.reserved == [(5, 15, 300_000)]
+
+
+def test_what_soft_paths_find_left() -> None:
+    """1 − α without the hard stages, which have theirs whatever they use of it."""
+    window = 10 * MS
+    hard = NodePath(
+        name="h",
+        kind=TaskKind.HARD,
+        gap=window,
+        stages=(Stage(node="n", window=window, peak=600_000),),
+    )
+    soft = NodePath(
+        name="s",
+        kind=TaskKind.SOFT,
+        gap=window,
+        stages=(Stage(node="n", window=window, peak=FULL),),
+    )
+    assert check_paths([hard, soft], 100_000) == {"n": 300_000}
+    assert check_paths([hard], 400_000) == {"n": 0}
+    admission = Admission([hard, soft], 100_000)
+    assert admission.admit(hard, 0, (600_000,))
+    assert not admission.admit(hard, 0, (600_001,))
+    both = replace(hard, stages=hard.stages * 2)
+    assert admission.admit(both, 0, (600_000, 600_000))
+    assert not admission.admit(both, 0, (1, 600_001))
+    assert admission.admit(soft, 0, (300_000,))
+    assert not admission.admit(soft, window - 1, (1,))
+    assert admission.admit(soft, window, (300_000,))
+    with pytest.raises(TaskSetError, match="window is longer than its gap"):
+        check_paths([replace(hard, gap=window - 1)])
+    with pytest.raises(TaskSetError, match=r"hard paths need 60 % of 'n'.*at most 59\.9999 %"):
+        check_paths([hard], 400_001)

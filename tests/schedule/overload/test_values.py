@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
 from headway.errors import InputError
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, OverloadTask, Range, TaskKind, TaskSet
 from headway.schedule.online import overload_policy_named
+from headway.schedule.online.reservation import TaskFacts
+from headway.schedule.online.rop_edf import ReservedEdf1, WholeJobs
 from headway.schedule.overload.admission_over_nodes import NodePath, Stage
 from headway.schedule.overload.load_trials import (
     LoadRow,
     check_end_to_end_policies,
+    draw_path_jobs,
     end_to_end_policies,
     load_cells,
     run_load_trial,
@@ -210,3 +216,103 @@ def test_who_admits_end_to_end() -> None:
         InputError, match="'er-edf' does not admit end to end; one of rop-edf-1, op"
     ):
         check_end_to_end_policies(["op-edf", "er-edf"])
+
+
+def soft_task(name: str, average: int, peak: int = FULL, period: int = 10 * MS) -> OverloadTask:
+    return OverloadTask(
+        name=name,
+        kind=TaskKind.SOFT,
+        period=period,
+        deadline=period,
+        utilisation=Range(1, peak, average),
+    )
+
+
+def test_a_job_alone_goes_on_beyond_its_budget() -> None:
+    """Two soft tasks of 50 %: under ER-EDF each has 5 of 10 ms. A job of 8 ms alone is not cut, as
+    one of all the time there is would be, or one beside another."""
+    tasks = TaskSet(name="two", tasks=(soft_task("a", 500_000), soft_task("b", 500_000)))
+
+    def told(*releases: Release) -> list[tuple[Happening, int, int]]:
+        record = TrialRecord()
+        policy = overload_policy_named("er-edf")
+        simulate(tasks, list(releases), policy, 20 * MS, record)
+        return [event[:3] for event in record.events if event[0] is not Happening.RELEASED]
+
+    long = (0, 10 * MS, 0, 8 * MS, 800_000)
+    assert told(long) == [(Happening.COMPLETED, 8 * MS, 0)]
+    whole = (0, 10 * MS, 0, 10 * MS, FULL)
+    assert told(whole)[0] == (Happening.OVERRUN, 5 * MS, 0)
+    other = (0, 10 * MS, 1, 1 * MS, 100_000)
+    assert told(long, other)[0] == (Happening.OVERRUN, 5 * MS, 0)
+    unseen = simulate(tasks, [whole], overload_policy_named("er-edf"), 20 * MS)
+    assert (unseen.busy, unseen.tasks[0].late) == (10 * MS, 0)
+
+
+def test_jobs_of_a_server_go_one_after_another() -> None:
+    """The second job of `a` waits for the first, and `b` goes between them: its server is due
+    before that of `a` is again."""
+    tasks = TaskSet(
+        name="two", tasks=(soft_task("a", 500_000), soft_task("b", 500_000, period=11 * MS))
+    )
+    record = TrialRecord()
+    releases = [
+        (0, 10 * MS, 0, 4 * MS, 400_000),
+        (0, 10 * MS, 0, 4 * MS, 400_000),
+        (0, 11 * MS, 1, 2 * MS, 181_818),
+    ]
+    simulate(tasks, releases, overload_policy_named("cbs"), 40 * MS, record)
+    assert (record.runs[0].task, record.runs[0].number) == (0, 0)
+    assert sum(run.end - run.start for run in record.runs) == 10 * MS
+    done = [(event[2], event[3]) for event in record.events if event[0] is Happening.COMPLETED]
+    assert done.index((0, 0)) < done.index((0, 1))
+
+
+def test_paths_begin_at_any_time_within_their_gap() -> None:
+    generator = np.random.default_rng(1)
+    assert draw_path_jobs([path(1, gap=1)], 4, generator) == [(0, 0), (1, 0), (2, 0), (3, 0)]
+    firsts = {draw_path_jobs([path(1, gap=3)], 3, generator)[0][0] for _ in range(40)}
+    assert firsts == {0, 1, 2}
+    both = draw_path_jobs([path(1, gap=2), path(1, gap=2)], 8, generator)
+    assert both == sorted(both)
+    assert [index for _, index in both].count(0) == [index for _, index in both].count(1) == 4
+
+
+class Watched(ReservedEdf1):
+    """Its books can be looked at."""
+
+    books: WholeJobs
+
+    def open(self, tasks: Sequence[TaskFacts], overhead: int = 0) -> WholeJobs:
+        self.books = super().open(tasks, overhead)
+        return self.books
+
+
+def test_the_books_are_told_how_each_job_ended() -> None:
+    """Of three jobs of 60 % of one window the second is turned down, the others end in time."""
+    policy = Watched()
+    one = TaskSet(name="one", tasks=(soft_task("a", 600_000),))
+    releases = [(at, at + 10 * MS, 0, 6 * MS, 600_000) for at in (0, 0, 10 * MS)]
+    found = simulate(one, releases, policy, 40 * MS)
+    assert (found.tasks[0].rejected, found.tasks[0].late) == (1, 0)
+    assert (policy.books._ended, policy.books._misses) == ([3], [1])
+
+
+def test_a_run_that_nobody_interrupts_is_one() -> None:
+    """Another job is released meanwhile, and runs after it."""
+    tasks = TaskSet(name="two", tasks=(soft_task("a", FULL), soft_task("b", FULL)))
+    record = TrialRecord()
+    releases = [(0, 10 * MS, 0, 4 * MS, 400_000), (MS, 11 * MS, 1, 2 * MS, 200_000)]
+    simulate(tasks, releases, overload_policy_named("op-edf"), 40 * MS, record)
+    assert [tuple(run) for run in record.runs] == [
+        (0, 0, 0, 4 * MS, False),
+        (1, 1, 4 * MS, 6 * MS, False),
+    ]
+
+
+def test_a_path_is_told_with_its_highest_peak() -> None:
+    stages = (Stage(node="n", window=MS, peak=3), Stage(node="m", window=MS, peak=7))
+    two = NodePath(name="p", kind=TaskKind.SOFT, gap=20 * MS, stages=stages)
+    found = run_path_trial([two], [(0, 0)], "op-edf", 10 * MS)
+    (task,) = found.nodes["n"].task_set.tasks
+    assert (task.utilisation.peak, task.period, task.deadline) == (7, 20 * MS, 2 * MS)

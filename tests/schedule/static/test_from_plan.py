@@ -15,6 +15,7 @@ from headway.files.load_queries import load_query, load_vehicle
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.query import Query
+from headway.model.static_network import Switching
 from headway.schedule.static import (
     ALGORITHMS,
     Instance,
@@ -149,3 +150,42 @@ outputs:
         "b": (),
     }
     assert graph.by_name["fast"].release == 3 * MILLISECOND
+
+
+def test_messages_and_the_network() -> None:
+    """16 bytes on two buses and a link; nodes pass nothing on, and whoever does passes on whole
+    messages."""
+    text = """
+query: q
+sources: {s: {schema: {v: double}, rate: 1 per 100 ms}}
+operators:
+  a: {filter: v > 0, from: s, cost: 1 ms}
+  b: {filter: v > 1, from: a, cost: 2 ms}
+outputs: {o: {from: b, deadline: 70 ms}}
+"""
+    vehicle = parse_vehicle(
+        "vehicle: v\nnodes: {m: {rate: 2}, n: {}}\n"
+        "buses:\n  one: {kind: can, bit_rate: 500 kbit/s, nodes: [m]}\n"
+        "  two: {kind: can, bit_rate: 1 Mbit/s, nodes: [n]}\n"
+        "gateways: {g: {buses: [one, two], delay: 300 us}}\n"
+        "links: {l: {ends: [m, n], speed: 2 Mbit/s}}\nsensors: {s: m}"
+    ).vehicle
+    graph, network = graph_of_plan(compile_query(parse_query(text).query, vehicle))
+    assert [(e.sender, e.receiver, e.volume, dict(e.times)) for e in graph.edges] == [
+        ("s", "a", 128, {"one": 540_000, "two": 270_000, "l": 64_000}),
+        ("a", "b", 128, {"one": 540_000, "two": 270_000, "l": 64_000}),
+    ]
+    assert {task.name: dict(task.times) for task in graph.tasks} == {
+        "s": {},
+        "a": {"m": 500_000, "n": 1_000_000},
+        "b": {"m": 1_000_000, "n": 2_000_000},
+    }
+    assert [(one.name, one.rate) for one in network.processors] == [("m", 2), ("n", 1)]
+    assert [(one.name, one.delay) for one in network.switches] == [("g", 300_000)]
+    assert [(one.name, one.ends, one.speed * 10**9) for one in network.links] == [
+        ("one", ("m", "g"), 500_000),
+        ("two", ("n", "g"), 1_000_000),
+        ("l", ("m", "n"), 2_000_000),
+    ]
+    assert not network.processors_forward
+    assert network.switching is Switching.STORE_AND_FORWARD

@@ -230,6 +230,7 @@ SPARK_ONLY = frozenset(
         "adopt",
         "upload_gap",
         "metrics",
+        "counts",
         "topic",
         "input_option",
         "publish",
@@ -510,6 +511,14 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="Spark, stream: a line of JSON after each micro-batch"),
     ] = None,
+    counts: Annotated[
+        bool,
+        typer.Option(
+            "--counts",
+            help="Spark, batch: also count tuples in and out of each operator, which computes "
+            "the query once more",
+        ),
+    ] = False,
     publish: terminal.PublishOption = None,
     ui: terminal.UiOption = False,
     format: Annotated[
@@ -637,6 +646,7 @@ def run(
         adopt=adopt,
         upload_gap=upload_gap,
         metrics=metrics,
+        counts=counts,
         ui=ui,
         format=format,
         options=option or [],

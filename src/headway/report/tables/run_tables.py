@@ -228,6 +228,18 @@ def spark_side(run: SparkRun) -> Table:
     return Table(title="Left their way", headers=headers, rows=rows, numeric=(2,))
 
 
+def spark_operators(run: SparkRun) -> Table:
+    """What went into and came out of each operator."""
+    rows = [
+        [
+            one.operator,
+            *(NONE if count is None else f"{count:,}" for count in (one.taken, one.given)),
+        ]
+        for one in run.operators
+    ]
+    return Table(title="Operators", headers=["Operator", "In", "Out"], rows=rows, numeric=(1, 2))
+
+
 def spark_verdict(run: SparkRun) -> str:
     """The run in one line."""
     replay = f"{KEPT} A replay: all deadlines had passed before the run began, so none is judged."

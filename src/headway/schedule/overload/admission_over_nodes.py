@@ -136,15 +136,11 @@ class Admission:
             books.return_until(release)
         if path.hard:
             return all(use <= one.peak for use, one in zip(uses, path.stages, strict=True))
+        # A path may come back to a node; its windows follow each other and never overlap.
         asked = self._asked(path, release, uses)
-        reserved: list[tuple[NodeBooks, int, int, int]] = []
+        if not all(books.fits(opens, closes, use) for books, opens, closes, use in asked):
+            return False
         for books, opens, closes, use in asked:
-            # A path may come back to a node: what it has asked for there counts too.
-            own = sum(u for b, o, c, u in reserved if b is books and o < closes and opens < c)
-            if books.most(opens, closes) + own + use > books.capacity:
-                return False
-            reserved.append((books, opens, closes, use))
-        for books, opens, closes, use in reserved:
             books.reserve(opens, closes, use)
         return True
 

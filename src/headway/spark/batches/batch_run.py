@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headway.errors import FileError
+from headway.model.graph import Graph, graph_of
 from headway.model.plan import Plan
 from headway.model.query import Criticality, Output
 from headway.spark.accounting import Account, now
@@ -20,7 +21,7 @@ from headway.spark.session.spark_failures import translated
 from headway.spark.side_files import write_side
 from headway.spark.sources.checked_files import FOLDER, Quarantine, entry_of, notes
 from headway.spark.sources.recorded_files import Inputs
-from headway.spark.spark_results import SparkOutput, SparkRun
+from headway.spark.spark_results import OperatorRows, SparkOutput, SparkRun
 from headway.spark.storage.output_folder import OutputFolder
 
 OnOutput = Callable[[str], None]
@@ -38,6 +39,8 @@ class Batch:
     sink: Sink = field(default_factory=Sink)
     on_output: OnOutput = lambda name: None
     on_rows: OnRows = lambda name, rows: None
+    counts: bool = False
+    """also count what goes into and out of each operator"""
 
     def __post_init__(self) -> None:
         """InputError, before anything is computed, for what cannot be read or written."""
@@ -120,11 +123,29 @@ class Batch:
             self.on_output("side outputs")
             with self._titled("side outputs"):
                 side = write_side(lowered.left_out(), self.plan, self.folder)
+            operators: tuple[OperatorRows, ...] = ()
+            if self.counts:
+                self.on_output("counts of operators")
+                with self._titled("counts of operators"):
+                    operators = operator_rows(graph_of(self.plan.query), lowered.rows())
         outputs = tuple(done[output.name] for output in self.plan.query.outputs)
-        return SparkRun(outputs=outputs, seconds=0.0, side=side, rows_in=rows_in)
+        return SparkRun(
+            outputs=outputs, seconds=0.0, side=side, rows_in=rows_in, operators=operators
+        )
 
     def _titled(self, what: str) -> AbstractContextManager[None]:
         return titled(self.spark, f"headway {self.plan.query.name}: {what}")
+
+
+def operator_rows(graph: Graph, rows: Mapping[str, int]) -> tuple[OperatorRows, ...]:
+    """``rows`` are the tuples of the streams, where they are known."""
+    found = [OperatorRows(name, rows.get(name), rows.get(name)) for name in graph.sources]
+    for name in graph.order:
+        taken = [rows.get(stream) for stream in graph.operators[name].streams]
+        known = [one for one in taken if one is not None]
+        whole = sum(known) if len(known) == len(taken) else None
+        found.append(OperatorRows(name, whole, rows.get(name)))
+    return tuple(found)
 
 
 def _kept(data: DataFrame, until: ExitStack) -> DataFrame:

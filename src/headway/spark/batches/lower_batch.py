@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Observation
@@ -32,6 +32,7 @@ from headway.spark.lowering.side_rows import LISTED_TYPE, unpacked
 from headway.spark.lowering.source_questions import KnownTuples, SourceQuestions
 
 _LATE, _YOUNG = "late", "young"
+_STREAM = "stream"
 _FOREVER = 2**63 - 1
 
 
@@ -49,6 +50,8 @@ class Lowered(dict[str, DataFrame]):
         self.drops = Drops(plan, self.keep, questions)
         self.read: dict[str, Set[str]] = {}
         """the sources of outputs whose tuples are never younger than those they are made of"""
+        self.streams: dict[str, DataFrame] = {}
+        """all that are not inside a part that the engine computes"""
         self.watched: dict[str, Observation] = {}
 
     def may_be_judged(self, output: str) -> bool:
@@ -56,6 +59,13 @@ class Lowered(dict[str, DataFrame]):
         if output not in self.read:
             return True
         return any(self.questions.any(source, _YOUNG) for source in self.read[output])
+
+    def rows(self) -> dict[str, int]:
+        """How many tuples each of the streams has, in one job; what was not kept is computed
+        again."""
+        named = [data.select(F.lit(name).alias(_STREAM)) for name, data in self.streams.items()]
+        counted = reduce(DataFrame.unionAll, named).groupBy(_STREAM).count().collect()
+        return dict.fromkeys(self.streams, 0) | {row[_STREAM]: row["count"] for row in counted}
 
     def watch(self, output: str, condition: Column) -> Watch:
         """Looks for tuples that meet the condition while the output is computed."""
@@ -203,6 +213,8 @@ class _Lowering:
                 self.frames[name] = self._operator(name)
         for name, output in self.graph.outputs.items():
             self.result[name] = self.frames[output.stream].output()
+        given = {name: frame.data for name, frame in self.frames.items()}
+        self.result.streams = dict(self.sources) | given
         return self.result
 
     def _ask_for_young(self) -> None:

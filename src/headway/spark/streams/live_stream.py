@@ -1,4 +1,4 @@
-"""A stream on Spark, watched: its numbers after each micro-batch, in its output folder.
+"""A stream on Spark, watched: its numbers as of the last micro-batch, in its output folder.
 
 Only where that folder is local; ``headway watch`` shows it (:mod:`headway.engine.live_state`).
 """
@@ -8,28 +8,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
-from headway.engine.live_state import (
-    LIVE,
-    PLAN,
-    LiveOutput,
-    LiveState,
-    RecentEvents,
-    write_live,
-)
-from headway.model.codec import plan_to_json
+from headway.engine.live_state import LiveOutput, LiveState, LiveWriter, RecentEvents
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.query import Criticality
 from headway.spark.streams.run_metrics import BatchMetrics, OnMetrics, OutputMetrics
 
 
-class LiveStream:
-    """Use it as a context; it is called like any other who wants the metrics."""
+class LiveStream(LiveWriter):
+    """It is called like any other who wants the metrics, and calls those of ``then``."""
 
     def __init__(self, plan: Plan, folder: Path, then: Sequence[OnMetrics] = ()) -> None:
-        self.plan, self.folder, self._then = plan, folder, then
+        super().__init__(plan, folder)
+        self._then = then
         self._began = time.monotonic_ns()
         self._events = RecentEvents()
         self._outputs: dict[str, LiveOutput] = {
@@ -49,7 +41,6 @@ class LiveStream:
         self._events.add(
             self._passed, metrics.part, f"micro-batch {metrics.batch}: {new:,} tuples out"
         )
-        write_live(self.folder, self.state())
         for one_more in self._then:
             one_more(metrics)
 
@@ -82,18 +73,3 @@ class LiveStream:
             events=self._events.all(),
             counts=dict(self._counts),
         )
-
-    def __enter__(self) -> LiveStream:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / PLAN).write_text(plan_to_json(self.plan), encoding="utf-8")
-        write_live(self.folder, self.state())
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for name in (LIVE, PLAN):
-            (self.folder / name).unlink(missing_ok=True)
