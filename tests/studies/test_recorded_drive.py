@@ -102,7 +102,7 @@ def test_the_study_tells_which_policy_misses(rows: list[Row]) -> None:
     assert {claim.verdict for claim in found.claims} == {Verdict.BEYOND}
     told = " ".join(claim.ours for claim in found.claims)
     assert "3 of 3 bounds kept" in told
-    assert "output1 21.1 of 30.3 ms" in told
+    assert "output1 21.1 of 26.6 ms" in told
     assert "0 of 18,710 deadlines missed" in told
     assert "S-EDF 1, FIFO+ 10, MC+ 10, PCS 10; promised down to 10" in told
     assert "S-EDF 4,544, FIFO+ 3,185" in told

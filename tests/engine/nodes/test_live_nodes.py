@@ -99,7 +99,7 @@ def test_a_node_that_dies_is_started_again_where_asked_for(
             if not killed and all_linked(views):
                 launcher.kill("rear")
                 killed.append("rear")
-            elif killed and "rear" in launcher.running() and all_linked(views):
+            elif not back and "rear" in launcher.running() and all_linked(views):
                 state = watched.look()
                 if all(node.state == "running" and node.load is not None for node in state.nodes):
                     back.append(state)
