@@ -11,7 +11,7 @@ from tests.simulation.cases import campaign, campaigns
 
 from headway.simulation.campaign import CampaignTotals
 
-SEEDS = 5000 if os.environ.get("HEADWAY_SLOW") else 150
+SEEDS = 5000 if os.environ.get("HEADWAY_SLOW") else 300
 KINDS = {"reset", "partition", "isolation", "crash", "power_cut", "pause", "slow", "full_disk"}
 
 
