@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-from tests.simulation.cases import CALM, OVERLOAD, PATIENCE, campaign
+from tests.simulation.cases import CALM, OVERLOAD, PATIENCE, campaign, campaigns
 
 from headway.engine.jobs import ReadyJob
 from headway.engine.kernel import Kernel
@@ -225,3 +225,19 @@ def test_a_node_that_began_anew_and_is_killed_again_takes_nothing_twice() -> Non
     assert judge(made.setting, made.expected, run).violations == ()
     times = [at for one in (first, second, third) for _, at in one.sent]
     assert len(set(times)) == len(times)
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Campaign]:
+    return campaigns()
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        # A job that waited when its node was killed took a number that was given once more.
+        *(("busy", seed) for seed in (20567, 40170, 40221, 40513)),
+    ],
+)
+def test_a_seed_that_failed_once(made: dict[str, Campaign], name: str, seed: int) -> None:
+    assert made[name].run(seed).judgement.violations == ()
