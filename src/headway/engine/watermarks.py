@@ -54,7 +54,7 @@ class Watermarks:
         self.leaving: dict[str, int | None] = {}
         """the watermark of each stream up to the last window, when it was last looked at"""
         self.moves = 0
-        """how often time has moved; what joins drop as late hangs on it, so it is kept with a run"""
+        """how often time has moved: when joins are told, and so what they drop, hangs on it"""
 
     def look(self) -> None:
         """Time has moved. Aggregates close the windows that nothing can reach any more; joins, for
