@@ -498,7 +498,7 @@ def _why_output3(curve: Sequence[Row]) -> str:
         return NO_REASON
     return (
         f"only from {min(limits)}/s on, where output2 is late under FIFO+ too: more than a fusion "
-        "of 10 ms and 1 ms an item carries; S-EDF then puts off the output with the longest deadline"
+        "of 10 ms and 1 ms an item carries; S-EDF then puts off what has the longest deadline"
     )
 
 
