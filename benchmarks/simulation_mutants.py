@@ -163,7 +163,7 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "the good-bye is taken for silence",
         f"{NODES}.peers",
-        "            self.liveness.finished(connection.peer)\n",
+        "            self.liveness.finished(connection.peer, now)\n",
         "            self.liveness.refused(connection.peer, now)\n",
     ),
     # ------------------------------------------------------------ recovery

@@ -39,7 +39,7 @@ from headway.engine.kernel_state import (
 )
 from headway.engine.operators.operator_base import Dropped
 from headway.engine.overseer import Overseer, put_over
-from headway.engine.program import RunProgram, Unit
+from headway.engine.program import Flight, RunProgram, Unit
 from headway.engine.reranking import Reranking
 from headway.engine.trace import EventKind, Trace
 from headway.engine.waiting_room import WaitingRoom
@@ -503,6 +503,7 @@ class WallTime:
             "lost": sorted(self.lost),
             "moved": self._moved,
             "jobs_since": self._jobs_since,
+            "moves": kernel.watermarks.moves,
             "replayed": self.replayed,
         }
 
@@ -514,20 +515,11 @@ class WallTime:
         heapify(self._events)
         restore_counts(kernel, state["counts"])
         units = {unit.name: unit for unit in kernel.program.units}
-        number = kernel.number
-        self._ready = [self._unpacked_job(units[name], *job) for name, *job in state["ready"]]
-        kernel.number = number
+        self._ready = [_unpacked_job(units[name], *job) for name, *job in state["ready"]]
+        kernel.watermarks.moves = state["moves"]
         self.ended, self.lost = set(state["ended"]), set(state["lost"])
         self._moved, self._jobs_since = state["moved"], state["jobs_since"]
         self.replayed = state["replayed"]
-
-    def _unpacked_job(
-        self, unit: Unit, number: int, port: str, row: list[Any], root: int, late: bool, work: Any
-    ) -> ReadyJob:
-        flight = None if unit.flights is None else self.kernel.take_off(unit.flights, row[0])
-        key = unit.key(row[0] * MICROSECOND, root)
-        given = unpacked_work(work)
-        return ReadyJob(key, number, unit, port, tuple(row), root, late, given, flight)
 
     def pass_over(self, now: int) -> Counter[str]:
         """Leaves out the arrivals that were due before now; how many of each source."""
@@ -606,3 +598,16 @@ class WallTime:
 def _packed_job(job: ReadyJob) -> list[Any]:
     _, number, unit, port, row, root, late, work, _, _ = job
     return [unit.name, number, port, list(row), root, late, packed_work(work)]
+
+
+def _unpacked_job(
+    unit: Unit, number: int, port: str, row: list[Any], root: int, late: bool, work: Any
+) -> ReadyJob:
+    """It took off just before it was numbered; a flight with a new number would stand in the way
+    of those that are still to be numbered as they were."""
+    flight = None
+    if unit.flights is not None:
+        flight = Flight()
+        heappush(unit.flights, (row[0], number - 1, flight))
+    key = unit.key(row[0] * MICROSECOND, root)
+    return ReadyJob(key, number, unit, port, tuple(row), root, late, unpacked_work(work), flight)

@@ -53,14 +53,15 @@ class Watermarks:
         """stream -> messages under way, where windows must wait for them"""
         self.leaving: dict[str, int | None] = {}
         """the watermark of each stream up to the last window, when it was last looked at"""
-        self._moves = 0
+        self.moves = 0
+        """how often time has moved: when joins are told, and so what they drop, hangs on it"""
 
     def look(self) -> None:
         """Time has moved. Aggregates close the windows that nothing can reach any more; joins, for
         which it only frees memory, are told now and then."""
         windows = self._program.windows
-        self._moves += 1
-        told_joins = self._moves % JOIN_TOLD_EVERY == 0
+        self.moves += 1
+        told_joins = self.moves % JOIN_TOLD_EVERY == 0
         if not told_joins and not self._may_close():
             return
         marks = self.entering()

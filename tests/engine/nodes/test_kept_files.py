@@ -173,7 +173,7 @@ def read(folder: Path, text: str | None) -> NodeState:
         (beginning(PART)[:-20], "the checksum does not fit"),
         (sealed("[1]"), "TypeError"),
         (sealed("{}"), "KeyError('form')"),
-        (beginning(PART, form=7), "of form 7, not 1"),
+        (beginning(PART, form=7), f"of form 7, not {FORM}"),
         (beginning(PART, fingerprint="another"), "of another plan"),
         (beginning(PART, senders={"a": 3}), "TypeError"),
         (beginning(PART, seen=[1]), "ValueError"),

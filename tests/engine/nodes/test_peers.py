@@ -148,14 +148,29 @@ def test_a_peer_that_stays_silent_is_lost_within_the_limit_and_comes_back() -> N
     assert log.named("peer lost")[-1]["reason"] == "it never appeared"
 
 
-def test_who_says_goodbye_is_not_lost() -> None:
+def test_who_says_goodbye_is_not_waited_for_but_never_called_lost() -> None:
+    """Streams of it that have not ended here (for a process that was killed they had) end when it
+    stays away, as those of a lost peer do."""
     log, told = EventLog("me"), Collected()
     liveness = Liveness(["a"], PeerTiming(), log, 0, told.lost, told.back)
     liveness.heard("a", 0)
-    liveness.finished("a")
-    liveness.check(10 * SECOND, 0)
-    assert told.lost_peers == []
+    assert liveness.lost_since("a") is None
+    liveness.finished("a", 3)
+    liveness.check(100 * SECOND, 0)
+    assert told.lost_peers == ["a"]
+    assert liveness.lost_since("a") == 3
+    assert log.named("peer lost") == []
     assert liveness.is_gone("a")
+
+
+def test_whom_a_killed_process_took_for_lost_is_noted_by_the_next() -> None:
+    log, told = EventLog("me"), Collected()
+    liveness = Liveness(["a", "b"], PeerTiming(), log, 0, told.lost, told.back)
+    liveness.finished("b", 5)
+    liveness.take_up("a", 7)
+    liveness.take_up("b", 7)
+    assert (liveness.lost_since("a"), liveness.lost_since("b")) == (7, 5)
+    assert [event["peer"] for event in log.named("peer lost")] == ["a"]
 
 
 def test_a_peer_that_is_lost_while_others_still_run() -> None:
@@ -198,7 +213,7 @@ def test_a_word_from_before_is_no_newer_than_one_since() -> None:
     liveness.heard("a", 100 * MILLISECOND)
     liveness.heard("a", 10 * MILLISECOND)
     liveness.heard("nobody", 10 * MILLISECOND)
-    liveness.finished("nobody")
+    liveness.finished("nobody", 10 * MILLISECOND)
     liveness.check(250 * MILLISECOND, 0)
     assert told.lost_peers == []
     assert told.returned == [], "it was never lost"
@@ -208,12 +223,13 @@ def test_who_has_said_goodbye_may_come_back() -> None:
     log, told = EventLog("me"), Collected()
     liveness = Liveness(["a"], PeerTiming(), log, 0, told.lost, told.back)
     liveness.heard("a", 0)
-    liveness.finished("a")
-    liveness.finished("a")
+    liveness.finished("a", 0)
+    liveness.finished("a", 0)
     assert len(log.named("peer finished")) == 1
     liveness.heard("a", 1)
     assert not liveness.is_gone("a")
-    assert told.returned == []
+    assert liveness.lost_since("a") is None
+    assert told.returned == ["a"]
     assert [event["peer"] for event in log.named("peer back")] == ["a"]
 
 
@@ -234,5 +250,5 @@ def test_what_is_still_to_be_sent_is_waited_for(pair: Pair) -> None:
     left._packer.pack(left._outbox)
     assert not left._outbox
     assert not left._all_done(), "it is not acknowledged"
-    left.liveness.finished("right")
+    left.liveness.finished("right", 0)
     assert left._all_done(), "nobody is there to acknowledge it"

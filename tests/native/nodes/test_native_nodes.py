@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from tests.cli.invoke import EXAMPLES
+from tests.engine.nodes.pairs import Collected
 from tests.engine.nodes.study import study_arrivals, study_plan, write_recording
 from tests.native.needed import needs_compiler
 from tests.native.nodes.compiled_tests import HERE
@@ -29,8 +30,12 @@ from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.nodes.executables import build_executables, slices_of
 from headway.engine.nodes.launcher import EndedNode, Launcher
+from headway.engine.nodes.liveness import PeerTiming
 from headway.engine.nodes.native_recording import write_arrivals
+from headway.engine.nodes.node_key import KEY_FILE, read_key
+from headway.engine.nodes.node_records import EventLog
 from headway.engine.nodes.node_slice import DEPLOYMENT
+from headway.engine.nodes.peers import Peers
 from headway.front_door.compiling import compile
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
@@ -195,6 +200,45 @@ def test_strangers_do_no_harm(build: Path, tmp_path: Path) -> None:
         found = reports(launcher.wait(PATIENCE_S))
     assert rows_of(out) == meant_by(arrivals)
     assert found["centre"]["bad_frames"] >= 7
+
+
+def test_peers_that_say_good_bye_and_end_nothing_are_given_up(build: Path, tmp_path: Path) -> None:
+    """To a process of this node that was killed they may have ended everything."""
+    others = [part for part in slices_of(PLAN) if part.node != "centre"]
+    car = mixed(mixed(build, tmp_path / "front", "front"), tmp_path / "both", "rear")
+    with Launcher(
+        build=car,
+        outputs=tmp_path / "out",
+        options=("--heartbeat", "100 ms", "--missed", "6000", "--give-up", "100 ms"),
+    ) as launcher:
+        launcher.nodes = ["centre"]
+        launcher.start()
+        peers = [
+            Peers(
+                part.node,
+                fingerprint=part.fingerprint,
+                key=read_key(build / KEY_FILE),
+                streams=part.wire_streams(),
+                sends={"centre": [stream for stream, _ in part.sends]},
+                senders=(),
+                addresses={"centre": launcher.address("centre")},
+                handler=Collected(),
+                log=EventLog(part.node),
+                timing=PeerTiming(),
+            )
+            for part in others
+        ]
+        for one in peers:
+            one.start()
+        until(lambda: [e["event"] for e in launcher.events("centre")].count("peer found") == 2)
+        for one in peers:
+            one.finish()
+        assert launcher.wait(PATIENCE_S)["centre"].code == 0
+        events = [(e["event"], e.get("peer")) for e in launcher.events("centre")]
+    for part in others:
+        assert ("peer finished", part.node) in events
+        assert ("peer given up", part.node) in events
+    assert "peer lost" not in dict(events)
 
 
 def test_a_signal_ends_them_with_their_reports(build: Path, tmp_path: Path) -> None:

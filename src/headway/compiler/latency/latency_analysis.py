@@ -31,8 +31,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from headway.compiler.latency.blocking import Sections
-from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness
+from headway.compiler.latency.demand import (
+    LONGEST,
+    Demand,
+    Section,
+    busy_period,
+    lateness,
+    least,
+)
 from headway.compiler.latency.finishing import Competing, Waiting, finishes
 from headway.compiler.latency.job_flows import (
     DerivedPartners,
@@ -44,10 +50,10 @@ from headway.compiler.latency.job_flows import (
 )
 from headway.compiler.latency.media import media_responses, messages_of
 from headway.compiler.latency.several_cores import core_by_core, longest_stay
+from headway.compiler.latency.sojourns import Asked, Sojourns
 from headway.compiler.latency.tuple_ages import Lags, source_lag, why_no_lag
 from headway.compiler.trains import waits
 from headway.compiler.utilisation import runs_of
-from headway.model.operators import Operator
 from headway.model.plan import Task
 from headway.model.quantities import ArrivalCurve, Rate
 from headway.model.routes import architecture_of
@@ -62,7 +68,7 @@ GRAIN = 100_000
 
 
 @dataclass(slots=True)
-class Analysis(Sections):
+class Analysis(Sojourns):
     """Solves for the least bounds."""
 
     def solve(self, limits: Mapping[str, int] | None = None) -> bool:
@@ -75,11 +81,17 @@ class Analysis(Sections):
             before = self._state()
             self._lags = Lags(self)
             self._find_flows(self._operator_ages())
-            self.responses = media_responses(self._messages, self, self.responses, self.reasons)
+            found = media_responses(self._messages, self, self.responses, self.reasons)
+            self.responses = {
+                key: time and least(time, self._medium_limits.get(key[1]))
+                for key, time in found.items()
+            }
             self._find_entries()
             self._find_cascades()
+            self._find_firsts()
             for node in self._nodes.values():
                 self._solve_node(node)
+            self._find_sojourns()
             if before == self._state():
                 return True
         for task in self.compilation.tasks:
@@ -90,7 +102,8 @@ class Analysis(Sections):
     def _state(self) -> tuple[object, ...]:
         """All that one round takes from the one before; the last two are made anew in each."""
         known = dict(self.latency), dict(self.accepted), dict(self.busy)
-        return *known, self.responses, self._sent_after
+        limits = dict(self._limits), dict(self._accepted_limits), dict(self._medium_limits)
+        return *known, self.responses, self._sent_after, limits, self._sent_limits
 
     def _beyond(self, limits: Mapping[str, int]) -> bool:
         ages = ((self.age_sent(stream), most_allowed) for stream, most_allowed in limits.items())
@@ -124,6 +137,7 @@ class Analysis(Sections):
         self._crossing_of = {(c.stream, c.receiver): c for c in compilation.crossings}
         media = architecture_of(compilation.vehicle).media
         self._messages = messages_of(compilation.crossings, media)
+        self._find_loops()
 
     def _find_flows(self, ages: dict[str, int]) -> None:
         """The flows, with what partners of joins follow from them."""
@@ -172,11 +186,14 @@ class Analysis(Sections):
         released: list[int] = []
         offered: list[int] = []
         reserved = self.reserved.get(node.name)
+        asked: list[Asked] = []
         for task in tasks:
             if reserved is None or task.name not in self.soft:
-                reason = reason or self._add_demands(task, demands, pending, competing)
+                reason = reason or self._add_demands(task, demands, pending, competing, asked)
             released.append(self.release_age(task) or 0)
             offered.append(self.input_age(task) or 0)
+        if not reason and reserved is None and not self.longest_piece(tasks):
+            self._asked[node.name] = asked
         if not reason and node.cores > 1:
             reason = self._solve_several_cores(node, tasks, competing, released, offered)
         elif not reason:
@@ -231,6 +248,14 @@ class Analysis(Sections):
                             (self.accepted, index + len(tasks)),
                         ):
                             known[task.name] = min(known[task.name] or 0, ends[end])
+        for task in tasks if not reason else ():
+            for bounds, limits in (
+                (self.latency, self._limits),
+                (self.accepted, self._accepted_limits),
+            ):
+                limit = limits.get(task.name)
+                far = limit is not None and self._round >= FINE_ROUNDS
+                bounds[task.name] = limit if far else least(bounds[task.name], limit)
         if reason:
             self.reasons[node.name] = reason
             self.latency.update(dict.fromkeys((task.name for task in tasks), None))
@@ -255,9 +280,6 @@ class Analysis(Sections):
             window = self._window(task)
             self.latency[task.name] = max(release, window + accepted if window else 0) + stay
         return ""
-
-    def _head(self, task: Task) -> Operator:
-        return self.compilation.graph.operators[task.operators[0]]
 
     def _keeps_order(self, task: Task) -> bool:
         """Whether no task before it on its node, up to where tuples enter or are released, gives
@@ -303,6 +325,7 @@ class Analysis(Sections):
         demands: list[Demand],
         pending: list[Demand],
         competing: list[Competing],
+        asked: list[Asked],
     ) -> str:
         """Adds the work the task can ask for; returns why it cannot be bounded, if so."""
         graph = self.compilation.graph
@@ -326,6 +349,7 @@ class Analysis(Sections):
             return f"tuples reach {task.name} on {task.node} without a bound"
 
         deadline = task.relative_deadline
+        first: int | None = 0
 
         def add(
             curve: ArrivalCurve, cost: int, back: int, entry: int, late_entry: int, oldest: int
@@ -333,6 +357,7 @@ class Analysis(Sections):
             urgent = Demand(curve, cost, back + late_entry - deadline, deadline - oldest)
             demands.append(urgent)
             pending.append(Demand(curve, cost, entry))
+            asked.append(Asked(curve, cost, entry, first))
             competing.append(Competing(urgent, late_entry))
 
         if head.clock is not None:
@@ -356,6 +381,7 @@ class Analysis(Sections):
             work = self._works[task.name, stream]
             cost = work.per_tuple + (work.per_execution if stream in runs else 0)
             for source, flow in self.flows[stream].items():
+                first = self.first_after(task, stream, source)
                 entry = self._arrival_to_entry(task, stream, source, late=False)
                 late = self._arrival_to_entry(task, stream, source, late=True)
                 released = self._release_after(task, stream, source, late=False)

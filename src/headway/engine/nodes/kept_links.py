@@ -13,12 +13,16 @@ from headway.engine.nodes.kept_files import Journal
 from headway.engine.nodes.node_machine import Machine
 from headway.engine.nodes.wire_format import FrameKind, Sent, WireStream, decode_mark
 
+Gone = list[tuple[int, int]]
+"""(stream, sequence) of frames"""
+
 Given = bytes | int | None
 """a tuple by its bytes, a watermark, an end"""
 
 
 class SentFrames:
-    """The journal of the frames made since a checkpoint."""
+    """The journal of the frames made since a checkpoint, and of what befell them on one link: only
+    the sender can tell which of them a receiver never got, for it names the last that it has."""
 
     def __init__(
         self, machine: Machine, folder: Path, node: str, on_failure: Callable[[OSError], None]
@@ -52,6 +56,12 @@ class SentFrames:
         if self._writes:
             self._journal.add([stream, int(kind), b64encode(payload).decode(), tuples])
 
+    def note(self, receiver: str, gone: Gone | None) -> None:
+        """Frames of one link that are no longer kept for it; None: its watermarks were numbered
+        and sent again, because the receiver was started anew."""
+        if self._writes:
+            self._journal.add(["", receiver, gone])
+
     def flush(self) -> None:
         if self._writes:
             try:
@@ -80,6 +90,8 @@ def given_in(
     """All that these frames have given away, by stream."""
     found: dict[str, Counter[Given]] = {}
     for entry in frames:
+        if not entry[0]:  # about a link
+            continue
         name, kind, payload, _ = frame_of(entry)
         counts = found.setdefault(name, Counter())
         if kind is FrameKind.ROWS:

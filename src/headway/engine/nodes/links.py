@@ -7,7 +7,7 @@ from __future__ import annotations
 import socket
 from base64 import b64decode, b64encode
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -192,8 +192,16 @@ class Outgoing:
     """``up`` once the receiver has welcomed us. ``most`` frames are kept for one that is away: then
     the oldest are dropped, and their tuples counted."""
 
-    def __init__(self, receiver: str, address: Address, streams: frozenset[int], most: int) -> None:
+    def __init__(
+        self,
+        receiver: str,
+        address: Address,
+        streams: frozenset[int],
+        most: int,
+        frames: SentFrames | None = None,
+    ) -> None:
         self.receiver, self.address, self.streams = receiver, address, streams
+        self._frames = frames
         self.connection: Connection | None = None
         self.up = False
         self.retry_at = 0
@@ -259,7 +267,7 @@ class Outgoing:
         if bounded and len(self._kept) > self._most:
             dropped = self._kept.popleft()
             if not self.up:
-                self.overflowed += dropped.tuples
+                self._lose([dropped])
             elif dropped.tuples:
                 self._unsure.append(dropped._replace(data=b""))
         if self.up and self.connection is not None:
@@ -273,15 +281,36 @@ class Outgoing:
         again = self._incarnation not in ("", incarnation)
         self._incarnation = incarnation
         self.acknowledge(positions)
-        self.overflowed += sum(gone.tuples for gone in self._unsure)
-        self._unsure.clear()
+        self._lose(self._unsure)
+        self._unsure = []
         self.up, self.backoff = True, 0
         assert self.connection is not None
         for kept in self._kept:
             self.connection.send_bytes(kept.data)
         if again:
-            for stream, frame in list(self._mark.items()):
-                self.append(frame.kind, stream, frame.schema, frame.payload)
+            if self._frames is not None:
+                self._frames.note(self.receiver, None)
+            self.mark_again()
+
+    def mark_again(self, *, bounded: bool = True) -> None:
+        """Sends the last watermark or end of every stream again."""
+        for stream, frame in list(self._mark.items()):
+            self.append(frame.kind, stream, frame.schema, frame.payload, bounded=bounded)
+
+    def _lose(self, gone: list[KeptFrame]) -> None:
+        """The receiver will not get them: that is written down before anything that follows is
+        sent, after which it names a later frame."""
+        self.overflowed += sum(one.tuples for one in gone)
+        places = [(one.stream, one.sequence) for one in gone if one.tuples]
+        if places and self._frames is not None:
+            self._frames.note(self.receiver, places)
+
+    def lost(self, places: Collection[tuple[int, int]]) -> None:
+        """These frames were lost by a process that was killed since."""
+        both = (*self._kept, *self._unsure)
+        self.overflowed += sum(one.tuples for one in both if one[:2] in places)
+        self._kept = deque(one for one in self._kept if one[:2] not in places)
+        self._unsure = [one for one in self._unsure if one[:2] not in places]
 
     def acknowledge(self, positions: dict[int, int]) -> None:
         if any(positions.get(kept.stream, 0) >= kept.sequence for kept in self._kept):
@@ -498,12 +527,24 @@ class Packer:
             link.append(kind, stream.id, stream.codec.hash, payload, tuples)
 
     def restore(self, frames: Iterable[list[Any]]) -> None:
-        """Frames that were made before the process was killed, after its last checkpoint."""
+        """Frames that were made before the process was killed, after its last checkpoint, and what
+        befell them."""
+        receivers = {link.receiver: link for links in self._links.values() for link in links}
+        lost: dict[str, set[tuple[int, int]]] = {}
         for entry in frames:
+            if not entry[0]:
+                _, receiver, gone = entry
+                if gone is None:
+                    receivers[receiver].mark_again(bounded=False)
+                else:
+                    lost.setdefault(receiver, set()).update((at, n) for at, n in gone)
+                continue
             name, kind, payload, tuples = frame_of(entry)
             stream = self._streams[name]
             for link in self._links[name]:
                 link.append(kind, stream.id, stream.codec.hash, payload, tuples, bounded=False)
+        for receiver, places in lost.items():
+            receivers[receiver].lost(places)
 
     def _rows(self, name: str, rows: list[Sent]) -> None:
         stream = self._streams[name]

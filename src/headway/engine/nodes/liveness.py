@@ -77,11 +77,14 @@ class Liveness:
             peer.lost_at = None
             self._log.note_some(event, peer=name)
 
-    def finished(self, name: str) -> None:
+    def finished(self, name: str, now: int) -> None:
+        """The peer has said good-bye. Streams of it that have not ended are not waited for: it may
+        have ended them for a process of this node that was killed since."""
         peer = self._peers.get(name)
         if peer is not None and not peer.finished:
-            peer.finished, peer.alive = True, False
+            peer.finished, peer.alive, peer.lost_at = True, False, now
             self._log.note_some("peer finished", peer=name)
+            self._on_lost(name)
 
     def refused(self, name: str, now: int) -> None:
         """Nobody listens where the peer was: it need not be waited for."""
@@ -117,9 +120,12 @@ class Liveness:
             self._on_back(name)
         elif peer.lost_at is None:
             peer.seen, peer.lost_at = True, now
+            # That process may have noted that it is back, and been killed before its run knew.
+            reason = "it was lost when this node was killed, and has not been heard of since"
+            self._log.note_some("peer lost", peer=name, reason=reason, silent_ns=now - peer.heard)
 
     def lost_since(self, name: str) -> int | None:
-        """When the peer was lost; None if it is there, has finished or is still awaited."""
+        """When the peer was lost or finished; None if it is there or is still awaited."""
         return self._peers[name].lost_at
 
     def is_gone(self, name: str, since: int = NEVER) -> bool:

@@ -23,7 +23,7 @@ from headway.engine.nodes.peers import Peers
 from headway.engine.nodes.run_keeper import KeptRun, RunKeeper, read_taken
 from headway.engine.nodes.wire_format import UNSENDABLE, Sent, WireStream
 
-FORM = 1
+FORM = 2
 """of the checkpoint; another one is not read"""
 
 

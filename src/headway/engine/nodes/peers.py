@@ -96,6 +96,7 @@ class Peers:
                 addresses[receiver],
                 frozenset(self._by_name[s].id for s in wanted),
                 most_kept,
+                frames,
             )
             for receiver, wanted in sends.items()
         }
@@ -193,7 +194,7 @@ class Peers:
                 self._links[name].restore(link)
         self._packer.restore(frames)
         for name in state["finished"]:
-            self.liveness.finished(name)
+            self.liveness.finished(name, self._clock())
         self.incoming.gaps, self.incoming.duplicates = state["gaps"], state["duplicates"]
         self.incoming.positions = {name: (i, dict(p)) for name, (i, p) in positions.items()}
         self.incoming.safe = positions
@@ -389,7 +390,7 @@ class Peers:
             self._greet(connection, frame, now)
         elif frame.kind is FrameKind.BYE:
             connection.stage = LinkStage.OVER
-            self.liveness.finished(connection.peer)
+            self.liveness.finished(connection.peer, now)
             return
         elif frame.kind is FrameKind.ACKNOWLEDGE:
             link = self._link_of(connection)

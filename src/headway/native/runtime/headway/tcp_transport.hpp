@@ -654,7 +654,7 @@ class TcpTransport final : public Transport {
   WireFault take(Sender& sender, const WireFrame& frame, Nanoseconds now) {
     if (frame.kind == FrameKind::BYE) {
       sender.connection.stage = LinkStage::OVER;
-      liveness_.finished(sender.peer);
+      liveness_.finished(sender.peer, now);
       return WireFault::FINE;
     }
     if (frame.kind != FrameKind::HEARTBEAT) {
@@ -758,7 +758,7 @@ class TcpTransport final : public Transport {
       default:
         if (frame.kind == FrameKind::BYE) {
           connection.stage = LinkStage::OVER;
-          liveness_.finished(link.receiver.peer);
+          liveness_.finished(link.receiver.peer, now);
           return WireFault::FINE;
         }
         if (frame.kind == FrameKind::ACKNOWLEDGE) {

@@ -251,7 +251,7 @@ class Transport {
   virtual bool all_done() const = 0;
   /// The run is over: says so to all, and closes.
   virtual void say_goodbye() = 0;
-  /// When a peer was lost; NEVER if it is there, has finished or is still awaited.
+  /// When a peer was lost or finished; NEVER if it is there or is still awaited.
   virtual Nanoseconds lost_since(Index peer) const = 0;
   virtual std::uint32_t peers_alive() const = 0;
 
@@ -299,12 +299,16 @@ class Liveness {
     handler_->note(returns ? "peer back" : "peer found", found->name, "");
   }
 
-  void finished(Index peer) {
+  /// The peer has said good-bye. Streams of it that have not ended are not waited for: it may have
+  /// ended them for a process of this node that was killed since.
+  void finished(Index peer, Nanoseconds now) {
     Peer* const found = find(peer);
     if (found == nullptr || found->finished) return;
     found->finished = true;
     found->alive = false;
+    found->lost_at = now;
     handler_->note("peer finished", found->name, "");
+    handler_->lost(peer);
   }
 
   /// Nobody listens where the peer was: it need not be waited for.

@@ -387,7 +387,7 @@ class UdpTransport final : public Transport {
     if (!in_place(LinkStage::FROM_SENDER, frame.kind)) return WireFault::OUT_OF_PLACE;
     if (frame.kind == FrameKind::BYE) {
       sender.greeted = false;
-      liveness_.finished(sender.peer);
+      liveness_.finished(sender.peer, now);
       return WireFault::FINE;
     }
     liveness_.heard(sender.peer, now);
@@ -406,7 +406,7 @@ class UdpTransport final : public Transport {
       link.up = false;
       link.stage = LinkStage::OPENED;
       link.retry_at = now + timing_->slowest_retry;
-      liveness_.finished(link.receiver.peer);
+      liveness_.finished(link.receiver.peer, now);
       return WireFault::FINE;
     }
     link.heard = now;
