@@ -83,7 +83,7 @@ demo: $(STAMP) ## compile the collision warning, drive through a city, and compa
 	@echo "  $(BIN)/headway watch build/demo/car-run"
 
 test: $(STAMP) ## run the whole test suite, in two processes; the Spark tests share one of them
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 explore: $(STAMP) ## draw TIMES (20) as many new examples in the property tests, from SEED (random)
 	@seed=$(SEED); set -x; HEADWAY_EXPLORE=$(TIMES) $(BIN)/python -m pytest -n 2 --timeout=0 \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +13,11 @@ import pytest
 
 from headway.spark.session.spark_session import local_session
 from tests import exploring
-from tests.studies.quick_run import QuickRun, shared_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tests.studies.quick_run import QuickRun
 
 exploring.load_profile()
 
@@ -49,6 +51,10 @@ MINUTES = (
 )
 
 
+FIRST = {"spark": 0, "studies": 1}
+"""groups of tests that begin before all others"""
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One session for all tests: starting one takes seconds, and a process has only one Spark."""
@@ -61,6 +67,8 @@ def spark() -> Iterator[SparkSession]:
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
     """Every study once, by the command on a Spark of its own, killed half way and resumed. Where
     tests run in several processes, the first that asks makes it for all."""
+    from tests.studies.quick_run import shared_run  # all studies: few tests need them
+
     base = tmp_path_factory.getbasetemp()
     return shared_run(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
 
@@ -68,8 +76,11 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
 def pytest_configure() -> None:
     """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. What a
     shell starts in the background ignores Ctrl-C, and so would processes that tests interrupt. Java
-    for Spark is started, by tests and by what they start, so that little work costs little time."""
+    for Spark is started, by tests and by what they start, so that little work costs little time; no
+    process compiles again what another one has."""
     os.environ.pop("COLUMNS", None)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark" / "conf"))
 
@@ -78,7 +89,8 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that need Spark, so that ``-m "not spark"`` is the quick run. When there are
     several processes, those that share a session are kept in one, and so are those that share the
-    run of all studies, which may be another one."""
+    run of all studies, which may be another one: both take long, so they begin first. Of the rest,
+    each file stays together, so that what its tests share is made once."""
     for item in items:
         needed = getattr(item, "fixturenames", ())
         if "quick_run" in needed:
@@ -87,9 +99,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif "spark" in needed or "tests/spark/" in item.nodeid:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
+        elif item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem.removeprefix("test_")))
         if any(name in item.nodeid for name in MINUTES) and "HEADWAY_SLOW" not in os.environ:
             reason = "takes long: set HEADWAY_SLOW=1 to run it"
             item.add_marker(pytest.mark.skip(reason=reason))
+    items.sort(key=lambda item: FIRST.get(_group(item), len(FIRST)))
+
+
+def _group(item: pytest.Item) -> str:
+    marker = item.get_closest_marker("xdist_group")
+    return str(marker.args[0]) if marker else ""
 
 
 def pytest_terminal_summary(

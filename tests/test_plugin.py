@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,11 @@ def python(installed: Path, *arguments: str | Path) -> subprocess.CompletedProce
     )
 
 
-def passed(installed: Path, *arguments: str | Path) -> int:
-    """How many tests pass; all that are chosen have to."""
-    ran = python(installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments)
+def passed(installed: Path, *arguments: str | Path) -> list[str]:
+    """The tests that pass; all that are chosen have to."""
+    ran = python(installed, "-m", "pytest", "-q", "-rp", "-p", "no:cacheprovider", *arguments)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    found = re.search(r"(\d+) passed", ran.stdout)
-    assert found is not None, ran.stdout
-    return int(found[1])
+    return re.findall(r"^PASSED (\S.*)$", ran.stdout, re.MULTILINE)
 
 
 def test_without_it_nothing_knows_of_it() -> None:
@@ -63,20 +62,26 @@ def test_without_it_nothing_knows_of_it() -> None:
 
 
 def test_its_own_tests_pass(installed: Path) -> None:
-    assert passed(installed, PLUGIN / "tests") >= 9
+    assert len(passed(installed, PLUGIN / "tests")) >= 9
 
 
-def test_the_contract_suite_picks_up_its_policy(installed: Path) -> None:
-    suite = ("tests/contract/test_definition.py", "tests/engine/test_determinism.py")
-    assert passed(installed, *suite, "-k", "shortest-first") >= 7
-
-
-def test_the_contract_suite_picks_up_its_format(installed: Path) -> None:
-    assert passed(installed, "tests/contract/test_formats.py", "-k", "roslines") == 3
-
-
-def test_the_contract_suite_picks_up_its_operator(installed: Path) -> None:
-    assert passed(installed, "tests/contract/test_every_kind.py", "-k", "deadband") >= 6
+def test_the_contract_suite_picks_it_up(installed: Path) -> None:
+    """Its policy, its format, its operator: the suite runs once for the three."""
+    files = ("contract/test_definition.py", "engine/test_determinism.py",
+             "contract/test_formats.py", "contract/test_every_kind.py")  # fmt: skip
+    names = ("shortest-first", "roslines", "deadband")
+    chosen = (*(f"tests/{file}" for file in files), "-k", " or ".join(names))
+    found = Counter(
+        (name, file)
+        for one in passed(installed, *chosen)
+        for file in files
+        for name in names
+        if one.startswith(f"tests/{file}::") and name in one
+    )
+    assert all(found["shortest-first", file] for file in files[:2])
+    assert sum(found["shortest-first", file] for file in files) >= 7
+    assert found["roslines", "contract/test_formats.py"] == 3
+    assert found["deadband", "contract/test_every_kind.py"] >= 6
 
 
 def test_its_page_shows_what_happens(installed: Path, tmp_path: Path) -> None:

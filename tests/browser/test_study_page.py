@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from playwright.sync_api import Page
@@ -120,13 +121,18 @@ BROKEN = Reproduced(
     findings=None,
 )
 ABSENT = replace(BROKEN, study=replace(BROKEN.study, name="absent"), failed=(), lacks="a drive")
-PAGE = study_page([FOUND, BROKEN, ABSENT], "headway reproduce example", quick=True)
+
+
+@cache
+def report() -> str:
+    """Drawing it takes seconds: not while tests are collected."""
+    return study_page([FOUND, BROKEN, ABSENT], "headway reproduce example", quick=True)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_fits_every_width(visitor: Visitor, width: int, scheme: str) -> None:
-    page = visitor.open(PAGE, width=width, color_scheme=scheme)
+    page = visitor.open(report(), width=width, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert len(drawings(page)) == 6
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -143,7 +149,7 @@ def brightness(colour: str) -> int:
 
 
 def test_every_mark_leads_to_its_claim(visitor: Visitor) -> None:
-    page = visitor.open(PAGE)
+    page = visitor.open(report())
     marks = page.locator("a.mark")
     assert marks.count() == 4 + 2  # two studies without findings have one each
     texts = ["published", "published", "published", "asked"]
@@ -161,7 +167,7 @@ def test_every_mark_leads_to_its_claim(visitor: Visitor) -> None:
 
 def test_every_claim_says_how_it_came_about(visitor: Visitor) -> None:
     """By a word and a colour, with what was fitted and tried; and counted at the top."""
-    page = visitor.open(PAGE)
+    page = visitor.open(report())
     badges = page.locator(".claim .came .badge")
     words = [badges.nth(place).inner_text() for place in range(badges.count())]
     assert words == ["printed", "fitted", "changed", "assumed"]
@@ -183,7 +189,7 @@ def test_every_claim_says_how_it_came_about(visitor: Visitor) -> None:
 
 
 def test_what_differs_says_why_and_what_failed_is_named(visitor: Visitor) -> None:
-    page = visitor.open(PAGE)
+    page = visitor.open(report())
     assert page.locator(".claim.differs .why").inner_text() == "because"
     assert "<script>" in page.locator("#example-2 dd").first.inner_text()
     assert "ValueError: no" in page.locator("#broken").inner_text()
@@ -212,7 +218,7 @@ def drawings(page: Page) -> list[str]:
 
 
 def test_charts_follow_the_scheme_of_the_page(visitor: Visitor) -> None:
-    page = visitor.open(PAGE, color_scheme="dark")
+    page = visitor.open(report(), color_scheme="dark")
     assert drawings(page) == ["dark"] * 6
     page.emulate_media(color_scheme="light")
     page.wait_for_function(
@@ -221,7 +227,7 @@ def test_charts_follow_the_scheme_of_the_page(visitor: Visitor) -> None:
 
 
 def test_texts_are_inside_their_charts(visitor: Visitor) -> None:
-    page = visitor.open(PAGE, width=390)
+    page = visitor.open(report(), width=390)
     drawings(page)
     assert page.evaluate(OUTSIDE) == []
 
@@ -238,7 +244,7 @@ OUTSIDE = """[...document.querySelectorAll('figure.chart svg')].flatMap(svg => {
 
 
 def test_a_mark_tells_its_numbers(visitor: Visitor) -> None:
-    page = visitor.open(PAGE)
+    page = visitor.open(report())
     drawings(page)
     bars = page.locator("figure.chart").nth(1)
     bars.locator("path[aria-roledescription=bar]").nth(1).hover()
@@ -250,7 +256,7 @@ def test_a_mark_tells_its_numbers(visitor: Visitor) -> None:
 
 
 def test_a_click_in_the_legend_hides_a_series_and_brings_it_back(visitor: Visitor) -> None:
-    page = visitor.open(PAGE)
+    page = visitor.open(report())
     drawings(page)
     chart = page.locator("figure.chart").nth(1)
     bars = chart.locator("path[aria-roledescription=bar]")
@@ -266,7 +272,7 @@ def test_a_click_in_the_legend_hides_a_series_and_brings_it_back(visitor: Visito
 
 
 def test_prints_on_white(visitor: Visitor) -> None:
-    page = visitor.open(PAGE, color_scheme="dark")
+    page = visitor.open(report(), color_scheme="dark")
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.wait_for_function(

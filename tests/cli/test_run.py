@@ -195,3 +195,28 @@ def test_policies_are_listed_with_their_paper() -> None:
     assert listed[0]["paper"] == "S-EDF, section 5.4"
     table = headway("policies").stdout
     assert all(policy["name"] in table and policy["summary"] in table for policy in listed)
+
+
+@pytest.mark.parametrize(
+    ("node", "cores", "covered"),
+    [
+        ("{cores: 2}", "partitioned", False),
+        ("{cores: 2}", "global", True),
+        ("{cores: 2, partitioned: true}", "partitioned", True),
+        ("{cores: 1}", "partitioned", True),
+    ],
+)
+def test_a_run_that_no_promise_covers_says_so(
+    node: str, cores: str, covered: bool, tmp_path: Path
+) -> None:
+    """The bounds of a node whose cores share a queue are not for cores with one each."""
+    vehicle = tmp_path / "vehicle.yaml"
+    vehicle.write_text(f"vehicle: two\nnodes:\n  ecu: {node}\nsensors: {{speed: ecu}}\n")
+    options = ("--vehicle", vehicle, "--cores", cores)
+    hello = EXAMPLES / "hello"
+    result = run(hello / "query.yaml", hello / "recording", tmp_path / "out", *options)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.output.split())
+    sentence = "--cores partitioned gives each train of ecu one core"
+    assert (sentence not in said) == covered
+    assert (sentence not in summary_of(tmp_path / "out").get("not_covered", "")) == covered

@@ -41,6 +41,17 @@ def test_what_counts_as_a_miss(spare: int, misses: int, fast_path: bool) -> None
     assert unwatched.summary().outputs[0].misses == misses
 
 
+@pytest.mark.parametrize("fast_path", [False, True])
+def test_every_event_of_a_late_tuple_by_value(fast_path: bool) -> None:
+    result, _ = outcome(3 * MS - 1, fast_path, keep_trace=True)
+    end = 3 * MS
+    assert result.trace.events[:3] == [
+        (EventKind.RUN, 0, end, "ecu", "ecu", "T1", 1, 0, 1),
+        (EventKind.OUTPUT, end, end, "ecu", "", "out", 0, 0, 0),
+        (EventKind.MISS, end, end, "ecu", "", "out", 0, 0, 0),
+    ]
+
+
 def output(tuples: int, misses: int, weight: float) -> OutputSummary:
     return OutputSummary(
         output="o",

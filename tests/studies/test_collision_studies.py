@@ -7,10 +7,8 @@ from tests.studies.quick_run import QuickRun
 
 from headway.drive.encounters import Risks
 from headway_studies.aedsms import crashes, output1_latency, position_error, v2v_rates
-from headway_studies.aedsms.collision_drives import AS_PRINTED, THREE_NODES
-from headway_studies.aedsms.position_error import mean_error
+from headway_studies.aedsms.collision_drives import THREE_NODES
 from headway_studies.provenance import Origin
-from headway_studies.row_reading import number
 from headway_studies.study import Verdict
 
 
@@ -35,23 +33,6 @@ def test_crashes(quick_run: QuickRun) -> None:
     assert [claim.came.origin for claim in edf] == [Origin.ASSUMED, Origin.CHANGED]
     assert [claim.verdict for claim in edf] == [Verdict.SAME] * 2
     assert len(found.pictures) == 4
-
-
-def test_the_longest_latencies(quick_run: QuickRun) -> None:
-    rows = quick_run.rows("output1-latency")
-    printed, between_items, fifo = output1_latency.settings_at(output1_latency.LIMITS[0])
-    gains = [output1_latency.reduction(rows, one, fifo) for one in (printed, between_items)]
-    assert 0 < gains[0] < 0.3 < gains[1]
-    assert len(output1_latency.analyse(rows).claims) == 2 * len(output1_latency.LIMITS)
-
-
-def test_position_errors(quick_run: QuickRun) -> None:
-    rows = quick_run.rows("position-error")
-    best = mean_error(rows, AS_PRINTED.label)
-    assert best < mean_error(rows, position_error.UNFUSED) / 3
-    gains = [number(row, "raw") / number(row, "fused") for row in rows if row["drift"] is not None]
-    assert len(gains) == len(position_error.DRIFTS)
-    assert gains == sorted(gains, reverse=True)
 
 
 def test_the_detection_rate_is_not_cumulative() -> None:

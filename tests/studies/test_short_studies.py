@@ -1,5 +1,5 @@
-"""Crashes, latencies and position errors on a short drive: the same rows again, and reasons that
-are told only where the rows show them."""
+"""The studies whose quick runs are long, on short drives: the same rows again, findings, reasons
+that are told only where the rows show them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
+from tests.studies.quick_run import LONG, say_something
 from tests.studies.studies_on_short_drives import forget_drives, studies_on_short_drives
 
 from headway.drive.collision_warning import Setting
 from headway_studies.aedsms import crashes, output1_latency, position_error
 from headway_studies.aedsms.collision_drives import AS_PRINTED, FIFO, FIFO_SILENT, SILENT
-from headway_studies.row_reading import where
-from headway_studies.study import NO_REASON, Claim, Row, Scalar, Study, Verdict
+from headway_studies.aedsms.position_error import mean_error
+from headway_studies.registry import STUDIES
+from headway_studies.row_reading import number, where
+from headway_studies.study import NO_REASON, Cell, Claim, Row, Scalar, Study, Verdict
 
-CELL = {"trial": 0}
+SHORT_ONES = [STUDIES["crashes"], *(STUDIES[name] for name in sorted(LONG - {"recorded-drive"}))]
 FIFO_CRASHES, WORST_S_EDF, WORST_FIFO, WORST_SILENT = 2, 4, 6, 7
 """places of the claims about crashes"""
 GAIN, METRES, POLICIES = range(3)
@@ -29,16 +32,52 @@ def _short_drives() -> Iterator[None]:
     rows.cache_clear()
 
 
+def chosen(study: Study) -> list[Cell]:
+    """Of the quick grid: one trial, one point of a curve over limits."""
+    found = study.cells(True)
+    return [one for one in found if one.get("trial", 0) == 0 and one.get("limit", 100) == 100]
+
+
 @cache
-def rows(study: Study) -> tuple[Row, ...]:
-    return tuple(study.run(CELL))
+def rows(study: Study, place: int = 0) -> tuple[Row, ...]:
+    """Of one of these cells; the first is trial 0."""
+    return tuple(study.run(chosen(study)[place]))
 
 
-@pytest.mark.parametrize("study", [crashes.STUDY, output1_latency.STUDY], ids=lambda one: one.name)
+def all_rows(study: Study) -> list[Row]:
+    return [row for place in range(len(chosen(study))) for row in rows(study, place)]
+
+
+@pytest.mark.parametrize("study", SHORT_ONES, ids=lambda one: one.name)
 def test_cells_give_the_same_rows_again(study: Study) -> None:
-    first = rows(study)
+    last = len(chosen(study)) - 1
+    first = rows(study, last)
     forget_drives()
-    assert tuple(study.run(CELL)) == first
+    assert tuple(study.run(chosen(study)[last])) == first
+
+
+@pytest.mark.parametrize("study", SHORT_ONES, ids=lambda one: one.name)
+def test_findings(study: Study) -> None:
+    say_something(study.analyse(all_rows(study)))
+
+
+def test_the_longest_latencies() -> None:
+    found = rows(output1_latency.STUDY)
+    printed, between_items, fifo = output1_latency.settings_at(output1_latency.LIMITS[0])
+    gains = [output1_latency.reduction(found, one, fifo) for one in (printed, between_items)]
+    assert 0 < gains[0] < 0.3 < gains[1]
+    assert len(output1_latency.analyse(found).claims) == 2 * len(output1_latency.LIMITS)
+
+
+def test_position_errors() -> None:
+    found = all_rows(position_error.STUDY)
+    best = mean_error(found, AS_PRINTED.label)
+    assert best < mean_error(found, position_error.UNFUSED) / 3
+    gains = [
+        number(row, "raw") / number(row, "fused") for row in found if row.get("drift") is not None
+    ]
+    assert len(gains) == len(position_error.DRIFTS)
+    assert gains == sorted(gains, reverse=True)
 
 
 def changed(found: tuple[Row, ...], wanted: dict[str, Scalar], **new: Scalar) -> tuple[Row, ...]:

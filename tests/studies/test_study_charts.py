@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
 
+from headway.report.chart_pages import chart_svg
 from headway.report.charts import Chart
 from headway_studies.study_chart_drawing import CORNERS, MAP_LEAST, MAP_MOST
 from headway_studies.study_charts import (
@@ -93,3 +95,15 @@ def test_a_heat_map_says_in_signs_what_it_says_in_colours() -> None:
     assert strength["a", "1"] == 1 > strength["b", "1"] == strength["b", "2"] > strength["a", "2"]
     frame = heat.spec()["layer"][-1]
     assert frame["transform"] == [{"filter": {"field": "column", "oneOf": ["2"]}}]
+
+
+def test_a_picture_frames_the_marked_column_alone() -> None:
+    """What answers the pointer is left out of a picture, and no other filter."""
+    heat = HeatMap(
+        title="by how much each of the statements holds, over the cost of a decision, in " * 2,
+        x="cost", columns=("1", "2", "3"), rows=("a", "b"), values=((4.0, 1.0, 2.0),) * 2,
+        unit="points", marked=("2",),
+    )  # fmt: skip
+    svg = chart_svg([heat], heat.title)
+    assert svg.count('stroke-width="1.8"') == 2
+    assert max(len(line) for line in re.findall(r"<text[^>]*>([^<]*)", svg)) <= 66

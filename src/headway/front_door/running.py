@@ -235,7 +235,11 @@ def _run_in_vehicle(
         tables=gathered.tables("output", outputs),
         side_tables=gathered.tables("side output", [f"{kind}/" for kind in DropKind]),
         trace=gathered.tables("trace", ["trace/"])["trace"] if options.trace else None,
-        note=prepared.note if options.virtual else "",
+        note=" ".join(
+            note
+            for note in (prepared.note if options.virtual else "", options.not_covered(plan))
+            if note
+        ),
         interrupted=ended,
         summarise=lambda: totals.summary,
     )

@@ -12,6 +12,7 @@ from headway.engine.waiting_room import WhenFull
 from headway.engine.wall_engine import WallEngine
 from headway.errors import InputError
 from headway.front_door.runnable_plan import RunnablePlan
+from headway.model.plan import Plan
 from headway.schedule.online import engine_policy_named
 
 if TYPE_CHECKING:
@@ -112,6 +113,24 @@ class VehicleOptions:
                 raise InputError(f"{option} is not for {words.native}", want="leave it out")
         if self.cost_seed is not None and self.zero_cost:
             raise InputError(f"{words.cost_seed} and {words.zero_cost} do not go together")
+
+    def not_covered(self, plan: Plan) -> str:
+        """Why the plan's promises do not hold for such a run; empty where they do."""
+        if plan.verdict is None or not self.partitioned:
+            return ""
+        used = {task.node for task in plan.tasks}
+        shared = [
+            node.name
+            for node in plan.vehicle.nodes
+            if node.cores > 1 and not node.partitioned and node.name in used
+        ]
+        if not shared:
+            return ""
+        return (
+            f"No promise covers this run: {self.words.partitioned} gives each train of "
+            f"{', '.join(shared)} one core, and the bounds are for one queue for all cores. "
+            "Declare 'partitioned: true' there."
+        )
 
     @property
     def virtual(self) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
+from textwrap import wrap
 from typing import Any
 
 from headway.errors import EnvironmentMissing
@@ -20,6 +21,8 @@ from headway.report.svg import plain
 
 ZOOM = 2
 """pixels of a PNG for each unit"""
+TITLE_LETTERS = 66
+"""that stand in a line above a picture"""
 LIGHT = ("#2966ae", "#ae5829", "#29ae60", "#ae296b", "#8a7112", "#672aad", "#178f8c", "#ae3029",
          "#5f8a17", "#9629ae")  # fmt: skip
 DARK = ("#6ba5e6", "#e69c6b", "#6be69b", "#e66ba9", "#e6cd6b", "#a56be6", "#6be6e2", "#e6726b",
@@ -205,7 +208,8 @@ def _standing(charts: Sequence[Chart], title: str) -> dict[str, Any]:
         datasets |= spec.pop("datasets", {})
         schema = spec.pop("$schema")
         still: dict[str, Any] = _still(spec, columns)
-        stills.append(still | {"width": WIDTH, "title": plain(chart.title)})
+        lines = wrap(plain(chart.title), TITLE_LETTERS)
+        stills.append(still | {"width": WIDTH, "title": lines})
     whole = stills[0]
     if len(stills) > 1:
         apart = {"color": "independent", "shape": "independent"}
@@ -239,4 +243,5 @@ def _still(part: Any, columns: int) -> Any:
 
 def _answers(part: Any) -> bool:
     """Whether it is the filter of what a legend hides."""
-    return isinstance(part, dict) and isinstance(part.get("filter"), dict)
+    kept = part.get("filter") if isinstance(part, dict) else None
+    return isinstance(kept, dict) and "param" in kept

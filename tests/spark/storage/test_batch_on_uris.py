@@ -169,20 +169,21 @@ def command(*options: str | Path) -> list[str]:
 NO_CLASS = "this Spark has no file system for s3a:; add the package that brings it: --conf spark.j"
 
 
-def test_a_scheme_without_a_class_leaves_nothing_behind(tmp_path: Path) -> None:
-    words = command("--input", RECORDING, "--output", "s3a://fleet/out")
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True,
-                          timeout=PATIENCE_S, check=False)  # fmt: skip
-    assert done.returncode == 2, done.stderr
+@pytest.mark.parametrize(
+    ("given", "output"), [("s3a://fleet/in", "out"), (RECORDING, "s3a://fleet/out")]
+)
+def test_a_scheme_without_a_class_leaves_nothing_behind(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    given: str | Path,
+    output: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(given, output)
+    assert done.exit_code == 2
     assert NO_CLASS in done.stderr
     assert done.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_nor_does_an_input_without_one(spark: SparkSession, tmp_path: Path) -> None:
-    done = run("s3a://fleet/in", tmp_path / "out")
-    assert done.exit_code == 2
-    assert NO_CLASS in done.output
     assert list(tmp_path.iterdir()) == []
 
 

@@ -178,6 +178,8 @@ class VehicleReplay:
             "cores": (Cores.PARTITIONED if options.partitioned else Cores.GLOBAL).value,
             "batching": options.batching,
         }
+        if not_covered := options.not_covered(prepared.plan):
+            data["not_covered"] = not_covered
         if options.cost_seed is not None:
             data["cost_seed"] = options.cost_seed
         if wall:
@@ -395,6 +397,8 @@ def _explained(
     if summary.chains:
         yield terminal.table(run_tables.chains(summary, prepared.plan))
     yield terminal.sentence(run_tables.verdict(summary))
+    if "not_covered" in data:
+        yield terminal.sentence(data["not_covered"])
     query = prepared.plan.query
     graph, streams = graph_of(query), {one.name: one.stream for one in query.outputs}
     silent = [one.output for one in summary.outputs if not one.tuples] if counts else []

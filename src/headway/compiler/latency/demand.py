@@ -32,6 +32,13 @@ def most(values: list[int | None]) -> int | None:
     return largest
 
 
+def least(one: int | None, other: int | None) -> int | None:
+    """The smaller of two bounds on the same, if there is one."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
 # ---------------------------------------------------------------- demand
 
 
@@ -58,6 +65,8 @@ class Demand:
     cost: int
     offset: int
     least: int = 0
+    cause: str = ""
+    """the source or clock whose arrivals these are, where that is of use"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +86,13 @@ def utilisation(demands: Sequence[Demand]) -> float:
     return share
 
 
-def busy_period(demands: Sequence[Demand], blocking: int = 0) -> int | None:
-    """The longest time without idling: the least W with ``W = blocking + work(W)``; None if
-    endless."""
+def busy_period(demands: Sequence[Demand], blocking: int = 0, begin: int = 0) -> int | None:
+    """The longest time without idling: the least W from ``begin`` on with ``W = blocking +
+    work(W)``; None if endless."""
     if utilisation(demands) >= 1.0 - 1e-12 or not _countable(demands, (blocking,)):
         return None
     groups = _grouped(demands)
-    length = blocking + sum(_work(*group[:3], 0) for group in groups)
+    length = max(begin, blocking + sum(_work(*group[:3], 0) for group in groups))
     while length <= LONGEST:
         longer = blocking + sum(_work(*group[:3], length) for group in groups)
         if longer <= length:

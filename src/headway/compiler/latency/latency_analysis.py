@@ -29,10 +29,17 @@ more than when the window was due.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from headway.compiler.latency.blocking import Sections
-from headway.compiler.latency.demand import LONGEST, Demand, Section, busy_period, lateness
+from headway.compiler.latency.demand import (
+    LONGEST,
+    Demand,
+    Section,
+    busy_period,
+    lateness,
+    least,
+    most,
+)
 from headway.compiler.latency.finishing import Competing, Waiting, finishes
 from headway.compiler.latency.job_flows import (
     DerivedPartners,
@@ -43,11 +50,12 @@ from headway.compiler.latency.job_flows import (
     work_of,
 )
 from headway.compiler.latency.media import media_responses, messages_of
+from headway.compiler.latency.phases import Loads, Phase, cases_of, phases_of
 from headway.compiler.latency.several_cores import core_by_core, longest_stay
+from headway.compiler.latency.sojourns import Asked, Sojourns
 from headway.compiler.latency.tuple_ages import Lags, source_lag, why_no_lag
 from headway.compiler.trains import waits
 from headway.compiler.utilisation import runs_of
-from headway.model.operators import Operator
 from headway.model.plan import Task
 from headway.model.quantities import ArrivalCurve, Rate
 from headway.model.routes import architecture_of
@@ -62,8 +70,11 @@ GRAIN = 100_000
 
 
 @dataclass(slots=True)
-class Analysis(Sections):
+class Analysis(Sojourns):
     """Solves for the least bounds."""
+
+    _phases: dict[str, Phase] = field(default_factory=dict)
+    """source or clock -> its instants, where these are known"""
 
     def solve(self, limits: Mapping[str, int] | None = None) -> bool:
         """Raises all bounds until nothing changes; or gives up, False, as soon as one of these
@@ -75,11 +86,17 @@ class Analysis(Sections):
             before = self._state()
             self._lags = Lags(self)
             self._find_flows(self._operator_ages())
-            self.responses = media_responses(self._messages, self, self.responses, self.reasons)
+            found = media_responses(self._messages, self, self.responses, self.reasons)
+            self.responses = {
+                key: time and least(time, self._medium_limits.get(key[1]))
+                for key, time in found.items()
+            }
             self._find_entries()
             self._find_cascades()
+            self._find_firsts()
             for node in self._nodes.values():
                 self._solve_node(node)
+            self._find_sojourns()
             if before == self._state():
                 return True
         for task in self.compilation.tasks:
@@ -90,7 +107,8 @@ class Analysis(Sections):
     def _state(self) -> tuple[object, ...]:
         """All that one round takes from the one before; the last two are made anew in each."""
         known = dict(self.latency), dict(self.accepted), dict(self.busy)
-        return *known, self.responses, self._sent_after
+        limits = dict(self._limits), dict(self._accepted_limits), dict(self._medium_limits)
+        return *known, self.responses, self._sent_after, limits, self._sent_limits
 
     def _beyond(self, limits: Mapping[str, int]) -> bool:
         ages = ((self.age_sent(stream), most_allowed) for stream, most_allowed in limits.items())
@@ -109,6 +127,7 @@ class Analysis(Sections):
         self._partners = DerivedPartners(self.curves)
         self.boundless = boundless(compilation.graph)
         self._declared = compilation.graph
+        self._phases = phases_of(compilation.graph)
         self._find_flows({})
         compilation = self.compilation
         for task in compilation.tasks:
@@ -124,6 +143,7 @@ class Analysis(Sections):
         self._crossing_of = {(c.stream, c.receiver): c for c in compilation.crossings}
         media = architecture_of(compilation.vehicle).media
         self._messages = messages_of(compilation.crossings, media)
+        self._find_loops()
 
     def _find_flows(self, ages: dict[str, int]) -> None:
         """The flows, with what partners of joins follow from them."""
@@ -172,11 +192,14 @@ class Analysis(Sections):
         released: list[int] = []
         offered: list[int] = []
         reserved = self.reserved.get(node.name)
+        asked: list[Asked] = []
         for task in tasks:
             if reserved is None or task.name not in self.soft:
-                reason = reason or self._add_demands(task, demands, pending, competing)
+                reason = reason or self._add_demands(task, demands, pending, competing, asked)
             released.append(self.release_age(task) or 0)
             offered.append(self.input_age(task) or 0)
+        if not reason and reserved is None and not self.longest_piece(tasks):
+            self._asked[node.name] = asked
         if not reason and node.cores > 1:
             reason = self._solve_several_cores(node, tasks, competing, released, offered)
         elif not reason:
@@ -200,20 +223,15 @@ class Analysis(Sections):
             due = [deadline - age for deadline, age in zip(deadlines, ages, strict=True)]
             busy: int | None
             ends: list[int] | None = None
-            sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
             if reserved is None:
-                late, busy = lateness(demands, sections, due), busy_period(pending)
-                if (piece := self.longest_piece(tasks)) and late and busy is not None:
-                    freely = lateness(demands, [], due) or late
-                    late = [
-                        max(one, other + piece) for one, other in zip(late, freely, strict=True)
-                    ]
-                    busy += piece
-                if late is not None and busy is not None and self._finely(node):
-                    jobs = [Waiting(d, s) for d, s in zip(deadlines, due, strict=True)]
-                    ends = finishes(competing, sections, piece, jobs)
-                    if ends is None:
-                        self._coarse.add(node.name)
+                sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
+                jobs = [Waiting(d, s) for d, s in zip(deadlines, due, strict=True)]
+                found = [
+                    self._in_case(case, node, sections, self.longest_piece(tasks), jobs)
+                    for case in cases_of(Loads(demands, pending, competing), self._phases)
+                ]
+                late, busy = _worst([one[0] for one in found]), most([one[1] for one in found])
+                ends = _worst([one[2] for one in found])
             else:  # how much soft work may wait is not bounded, only how urgent it is
                 late, busy = self._lateness_beside(reserved, tasks, demands, due), LONGEST
             self.busy[node.name] = busy
@@ -231,10 +249,43 @@ class Analysis(Sections):
                             (self.accepted, index + len(tasks)),
                         ):
                             known[task.name] = min(known[task.name] or 0, ends[end])
+        for task in tasks if not reason else ():
+            for bounds, limits in (
+                (self.latency, self._limits),
+                (self.accepted, self._accepted_limits),
+            ):
+                limit = limits.get(task.name)
+                far = limit is not None and self._round >= FINE_ROUNDS
+                bounds[task.name] = limit if far else least(bounds[task.name], limit)
         if reason:
             self.reasons[node.name] = reason
             self.latency.update(dict.fromkeys((task.name for task in tasks), None))
             self.accepted.update(dict.fromkeys((task.name for task in tasks), None))
+
+    def _in_case(
+        self,
+        case: Loads,
+        node: Node,
+        sections: list[Section],
+        piece: int,
+        jobs: list[Waiting],
+    ) -> tuple[list[int] | None, int | None, list[int] | None]:
+        """With what can come together: how late jobs end by deadlines alone, the busy period, and
+        when they end by both. ``piece``: an optional part that may be under way."""
+        due = [job.start for job in jobs]
+        late, busy = lateness(case.demands, sections, due), busy_period(case.pending)
+        if late is None or busy is None:
+            return None, None, None
+        if piece:
+            freely = lateness(case.demands, [], due) or late
+            late = [max(one, other + piece) for one, other in zip(late, freely, strict=True)]
+            busy += piece
+        if not self._finely(node):
+            return late, busy, None
+        ends = finishes(case.competing, sections, piece, jobs)
+        if ends is None:
+            self._coarse.add(node.name)
+        return late, busy, ends
 
     def _solve_several_cores(
         self,
@@ -255,9 +306,6 @@ class Analysis(Sections):
             window = self._window(task)
             self.latency[task.name] = max(release, window + accepted if window else 0) + stay
         return ""
-
-    def _head(self, task: Task) -> Operator:
-        return self.compilation.graph.operators[task.operators[0]]
 
     def _keeps_order(self, task: Task) -> bool:
         """Whether no task before it on its node, up to where tuples enter or are released, gives
@@ -303,6 +351,7 @@ class Analysis(Sections):
         demands: list[Demand],
         pending: list[Demand],
         competing: list[Competing],
+        asked: list[Asked],
     ) -> str:
         """Adds the work the task can ask for; returns why it cannot be bounded, if so."""
         graph = self.compilation.graph
@@ -326,17 +375,20 @@ class Analysis(Sections):
             return f"tuples reach {task.name} on {task.node} without a bound"
 
         deadline = task.relative_deadline
+        first: int | None = 0
+        cause = ""
 
         def add(
             curve: ArrivalCurve, cost: int, back: int, entry: int, late_entry: int, oldest: int
         ) -> None:
-            urgent = Demand(curve, cost, back + late_entry - deadline, deadline - oldest)
+            urgent = Demand(curve, cost, back + late_entry - deadline, deadline - oldest, cause)
             demands.append(urgent)
-            pending.append(Demand(curve, cost, entry))
+            pending.append(Demand(curve, cost, entry, cause=cause))
+            asked.append(Asked(curve, cost, entry, first))
             competing.append(Competing(urgent, late_entry))
 
         if head.clock is not None:
-            work = self._works[task.name, task.entries[0]]
+            work, cause = self._works[task.name, task.entries[0]], head.name
             add(self.curves[head.name], work.per_tuple, due, 0, 0, due)
             return ""
         runs: list[str] = []
@@ -356,6 +408,7 @@ class Analysis(Sections):
             work = self._works[task.name, stream]
             cost = work.per_tuple + (work.per_execution if stream in runs else 0)
             for source, flow in self.flows[stream].items():
+                first, cause = self.first_after(task, stream, source), source
                 entry = self._arrival_to_entry(task, stream, source, late=False)
                 late = self._arrival_to_entry(task, stream, source, late=True)
                 released = self._release_after(task, stream, source, late=False)
@@ -389,6 +442,12 @@ class Analysis(Sections):
                 else:
                     add(curve, flow.count * cost, back, entry, late, oldest)
         return ""
+
+
+def _worst(found: list[list[int] | None]) -> list[int] | None:
+    """Place by place the largest; None where one of them is missing."""
+    known = [one for one in found if one is not None]
+    return [max(values) for values in zip(*known, strict=True)] if known == found else None
 
 
 def _reserved_demand(share: int) -> Demand:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from headway.compiler.compilation import Compilation
-from headway.compiler.latency.demand import most, plus
+from headway.compiler.latency.demand import least, most, plus
 from headway.compiler.latency.job_flows import DerivedPartners, Flows, Work
 from headway.compiler.latency.media import BusMessage, Responses
 from headway.compiler.trains import waits
@@ -163,12 +163,17 @@ class Ages:
     _round: int = 0
     _sent_after: dict[str, dict[str, int | None]] = field(default_factory=dict)
     """stream -> source -> the longest from an arrival until its tuple is offered on its own node"""
+    _sent_limits: dict[str, dict[str, int | None]] = field(default_factory=dict)
+    """the same by how long what they are made of stays among places it can come back to"""
     _entry_ages: dict[str, int | None] = field(default_factory=dict)
     """stream -> the oldest its tuples can be when their cause enters the stream's own node"""
 
     def home(self, place: str) -> str:
         """The node of a core that is looked at by itself, or the node."""
         return self._homes.get(place, place)
+
+    def _head(self, task: Task) -> Operator:
+        return self.compilation.graph.operators[task.operators[0]]
 
     def producers(self, stream: str) -> list[Task]:
         """The tasks that end in the operator of this stream."""
@@ -294,6 +299,8 @@ class Ages:
                 for source in self.flows[entry]:
                     made = self._made_after(task, entry, source, late=True)
                     found[source] = most([found.get(source, 0), plus(made, busy)])
+        for source, limit in self._sent_limits.get(stream, {}).items():
+            found[source] = least(found.get(source), limit)
         if age is not None:
             found = {name: age if one is None else min(one, age) for name, one in found.items()}
         return {name: most([one, before.get(name, 0)]) for name, one in found.items()}
