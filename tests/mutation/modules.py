@@ -86,6 +86,7 @@ of pages, of studies and of the command line: a mistake of a module should be se
 these take long. ``--tests`` names others."""
 LEFT_OUT = (
     "tests/compiler/test_both_forms.py",
+    "tests/compiler/test_network_opinion.py",
     "tests/compiler/test_second_opinion.py",
     "tests/engine/adversary",
     "tests/engine/wall",
