@@ -21,7 +21,7 @@ from headway.engine.operator_counts import dropped_at, operator_counts
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.program import Unit
 from headway.engine.results import RunResult
-from headway.engine.waiting_room import FEWEST, WaitingRoom, WhenFull, waiting_room
+from headway.engine.waiting_room import FEWEST, WaitingRoom, WhenFull, Worth, waiting_room
 from headway.engine.wall_engine import WallEngine
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Input
@@ -162,7 +162,8 @@ def test_who_has_begun_stays() -> None:
     """Under any rule: only the others make room, the oldest or those worth least first."""
 
     def job(number: int, begun: bool = False) -> ReadyJob:
-        unit = cast(Unit, SimpleNamespace(name="T1", policy_deadline=0))
+        task = SimpleNamespace(relative_deadline=0)
+        unit = cast(Unit, SimpleNamespace(name="T1", task=task))
         progress = cast(Stepping, object()) if begun else None
         row = (number, 1.0)
         return ReadyJob(number, number, unit, "in", row, number, False, FRESH_TUPLE, None, progress)
@@ -174,6 +175,9 @@ def test_who_has_begun_stays() -> None:
     assert [one.number for one in small.leaving(jobs, jobs[3], 0)] == [2, 3, 4]
     none = WaitingRoom(most=0, worths={}, when_full=WhenFull.OLDEST)
     assert [one.number for one in none.leaving(jobs, jobs[3], 0)] == [2, 3, 4, 5]
+    worths = {"T1": Worth(hard=False, weight=1.0)}
+    shedding = WaitingRoom(most=2, worths=worths, when_full=WhenFull.SHED)
+    assert [one.number for one in shedding.leaving(jobs, jobs[3], 0)] == [5, 4, 3]  # the latest due
     refusing = WaitingRoom(most=4, worths={}, when_full=WhenFull.REFUSE)
     assert [one.number for one in refusing.leaving(jobs, jobs[3], 0)] == [5]
 
