@@ -18,7 +18,9 @@ from headway.errors import EnvironmentMissing
 
 check_command = importlib.import_module("headway.cli.commands.check")
 COMMAND = [sys.executable, "-m", "headway.cli"]
-STUDY_ARGUMENTS = ["compile", str(STUDY / "query.yaml"), "--vehicle", str(STUDY / "vehicle.yaml")]
+STUDY_ARGUMENTS = [
+    "compile", str(STUDY / "query.yaml"), "--vehicle", str(STUDY / "vehicle.yaml"), "--no-advice",
+]  # fmt: skip
 CLEAN = {
     name: value
     for name, value in os.environ.items()
@@ -95,10 +97,11 @@ def test_colours_on_a_terminal_only() -> None:
 
 
 def test_progress_of_studies_on_a_terminal_only(tmp_path: Path) -> None:
-    arguments = ["reproduce", "basic", "--plain", "--quick", "--out", str(tmp_path / "one")]
+    study = ["reproduce", "aedsms-example", "--plain", "--quick"]
+    arguments = [*study, "--out", str(tmp_path / "one")]
     terminal = {**CLEAN, "TERM": "xterm-256color", "COLUMNS": "100"}
     shown = on_a_terminal(arguments, terminal, errors=True)
-    assert b"28/28 cells, basic" in shown
+    assert b"4/4 cells, aedsms-example" in shown
     piped = subprocess.run(
         [*COMMAND, *arguments[:-1], str(tmp_path / "two")],
         capture_output=True,

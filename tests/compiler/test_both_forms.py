@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.golden import EXAMPLE
+from tests.example_plans import example_plan
 
 from headway.compiler.node_queries import on_one_node
 from headway.compiler.passes import compile_query, recompile
-from headway.files import load_query, load_vehicle
+from headway.files import load_query
 from headway.model.expression import Sql
 from headway.model.operators import Filter, Fusion
 from headway.model.plan import Plan
@@ -21,8 +22,7 @@ EXAMPLES = EXAMPLE.parent
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    query = load_query(EXAMPLE / "query.yaml").query
-    return compile_query(query, load_vehicle(EXAMPLE / "vehicle.yaml").vehicle)
+    return example_plan(EXAMPLE.name)
 
 
 def test_every_operator_is_a_task_by_itself_with_the_deadline_it_has_in_a_train(
@@ -52,7 +52,7 @@ def test_on_one_node_it_is_what_the_query_gives_without_a_vehicle(path: Path) ->
     alone = compile_query(query)
     assert on_one_node(alone) is alone
     for vehicle in path.parent.glob("vehicle*.yaml"):
-        assert on_one_node(compile_query(query, load_vehicle(vehicle).vehicle)) == alone
+        assert on_one_node(example_plan(path.parent.name, vehicle.name)) == alone
 
 
 def test_a_plan_compiled_again_for_its_own_query_is_the_same(plan: Plan) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.contract import recordings
 from tests.contract.cases import CASES, SOURCES, query_of, random_queries
 from tests.contract.engines import side_of_batch, stream_and_side
 from tests.contract.random_queries import ALL, random_recording
-from tests.contract.recordings import Recording, Side, meant_side
+from tests.contract.recordings import Recording, Side, meaning, meant_side
 
 from headway.compiler import compile_query
 from headway.model.plan import Plan
@@ -46,6 +47,7 @@ def differences(expected: Side, got: Side) -> list[str]:
 
 @pytest.mark.parametrize("sources", SOURCES)
 def test_every_operator(spark: SparkSession, sources: str, tmp_path: Path) -> None:
+    """As a stream the outputs, too: one run shows both."""
     plan, recording = recorded(query_of(CASES, sources), seed=31)
     expected = meant_side(plan, recording)
     kinds = Counter(kind for _, kind, *_ in expected)
@@ -54,8 +56,9 @@ def test_every_operator(spark: SparkSession, sources: str, tmp_path: Path) -> No
     assert differences(expected, side_of_batch(spark, plan, recording)) == []
     # A stream's reader rejects tuples, see tests/spark/sources.
     expected = Counter({row: n for row, n in expected.items() if row[1] != "rejected"})
-    _, side = stream_and_side(spark, plan, recording, tmp_path, random.Random(6))
+    outputs, side = stream_and_side(spark, plan, recording, tmp_path, random.Random(6))
     assert differences(expected, side) == []
+    assert recordings.differences(meaning(plan, recording), outputs) == []
 
 
 @pytest.mark.parametrize("seed", [41, 42])

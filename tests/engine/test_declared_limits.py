@@ -13,7 +13,7 @@ from tests.compiler.build import one_node
 from tests.engine.random_runs import COLUMNS
 from tests.engine.support import compiled, in_order
 
-from headway.engine.declared_limits import Beyond, RateWatch
+from headway.engine.declared_limits import Beyond, PhaseWatch, RateWatch
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.operators.join import JoinOperator
@@ -95,6 +95,21 @@ def test_many_at_once_are_counted_as_one_by_one(rate: Rate) -> None:
         singly.arrived(time)
     assert together.beyond == singly.beyond > 0
     assert together.earliest == singly.earliest
+
+
+def test_arrivals_at_other_instants_than_declared_are_counted() -> None:
+    """Two at 5, 25, 45, …, at most 3 later."""
+    watch = PhaseWatch(Rate(2, 20, 3), 5)
+    watch.all_arrived([5, 8, 8, 24, 25, 28, 29, 48, 48, 65])
+    assert watch.beyond == 3  # the third at 5, that at 24 and that at 29
+
+
+@pytest.mark.parametrize("options", [{}, {"fast_path": False}])
+def test_who_does_not_keep_its_offset_is_named(options: dict[str, bool]) -> None:
+    plan = plan_of((replace(SENSOR, offset=2 * MS),), COPIED)
+    given = [at(10_000 * n + (2_000 if n % 4 else 3_000), "s") for n in range(100)]
+    summary = summary_of(plan, given, **options)
+    assert summary.exceeded == (Beyond("s", "rate: 1 per 10 ms, offset: 2 ms", 25),)
 
 
 @pytest.mark.parametrize("policy", ENGINE_POLICIES)

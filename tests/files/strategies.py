@@ -195,6 +195,7 @@ sources = st.builds(
     gap=st.none() | lengths,
     delay=times,
     lateness=times,
+    offset=st.none() | times,
     shedder=st.none() | shedders,
 )
 outputs = st.builds(

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
+from tests.example_plans import example_plan
 
-from headway.compiler.passes import compile_query
 from headway.errors import FileError, QueryError
-from headway.files import load_query, load_vehicle
 from headway.model.codec import from_plain, parsed, plan_from_json, plan_to_json, to_json
 from headway.model.names import Name
 from headway.model.operators import Gather
@@ -23,10 +22,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def plans() -> list[Plan]:
     found = []
     for path in sorted(EXAMPLES.glob("*/query.yaml")):
-        query = load_query(path).query
-        found.append(compile_query(query))
-        vehicles = sorted(path.parent.glob("vehicle*.yaml"))
-        found += [compile_query(query, load_vehicle(vehicle).vehicle) for vehicle in vehicles]
+        vehicles = [one.name for one in sorted(path.parent.glob("vehicle*.yaml"))]
+        found += [example_plan(path.parent.name, vehicle) for vehicle in (None, *vehicles)]
     return found
 
 

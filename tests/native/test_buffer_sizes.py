@@ -12,6 +12,7 @@ import pytest
 from tests.contract.examples import recording_of
 from tests.contract.native import differences, gave
 from tests.contract.recordings import Recording, Tuple
+from tests.example_plans import example_plan
 from tests.native.needed import host, needs_compiler
 
 from headway.compiler import compile_query
@@ -19,7 +20,7 @@ from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.results import RunResult
 from headway.errors import QueryError
-from headway.files import load_query, load_vehicle
+from headway.files import load_query
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Distinct, Input, Join, UserDefined
 from headway.model.plan import Plan
@@ -147,15 +148,10 @@ def run(plan: Plan, arrivals: Iterable[Arrival]) -> RunResult:
     return engine.run(arrivals)
 
 
-def example(name: str) -> Plan:
-    query = load_query(EXAMPLES / name / "query.yaml").query
-    return compile_query(query, load_vehicle(EXAMPLES / name / "vehicle.yaml").vehicle)
-
-
 @needs_compiler
 @pytest.mark.parametrize("name", ["hello", "tyre_watch"])
 def test_at_full_rate_nothing_is_refused(name: str) -> None:
-    plan = example(name)
+    plan = example_plan(name)
     recording = recording_of(plan.query, random.Random(9), steps=120)
     for vehicle in recording.vehicles:
         arrivals = recording.arrivals(plan, vehicle)
@@ -167,7 +163,7 @@ def test_at_full_rate_nothing_is_refused(name: str) -> None:
 @needs_compiler
 @pytest.mark.parametrize("name", ["hello", "tyre_watch"])
 def test_far_beyond_the_rate_tuples_are_shed_and_counted(name: str) -> None:
-    plan = example(name)
+    plan = example_plan(name)
     draw = random.Random(2)
     found: list[Tuple] = []
     for one in recording_of(plan.query, draw, steps=30).tuples:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.native.needed import needs_compiler
 from tests.native.row_layouts import layout_of
 from tests.native.same_runs import assert_same, seen, table_of
 
+from headway.compiler.passes import recompile
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.operators.operator_base import DropKind
@@ -131,6 +133,19 @@ def test_every_type_and_what_does_not_fit() -> None:
     assert len(rejected) == len(python.side.dropped) + len(too_long)
     fits = [one for one in arrivals if len(one.row) < 9 or one.row[8] != "y" * 200]
     assert_same(plan, fits)
+
+
+def test_who_does_not_keep_its_offset_is_named() -> None:
+    plan = hello()
+    (speed,) = plan.query.sources
+    plan = recompile(plan, replace(plan.query, sources=(replace(speed, offset=MILLISECOND),)))
+    given = [
+        Arrival((10 * i + (1 if i % 4 else 2)) * MILLISECOND, "speed", (10_000 * i, 20.0))
+        for i in range(100)
+    ]
+    (beyond,) = NativeEngine(plan=plan).run(given).summary().exceeded
+    assert (beyond.declared, beyond.count) == ("rate: 1 per 10 ms, offset: 1 ms", 25)
+    assert Engine(plan=plan).run(given).summary().exceeded == (beyond,)
 
 
 def test_tuples_beyond_a_rate_are_counted_even_if_rejected() -> None:

@@ -21,15 +21,15 @@ from tests.engine.random_runs import (
 )
 from tests.engine.reserving import small, test_properties
 from tests.engine.support import compiled
+from tests.example_plans import example_plan
 from tests.native.needed import needs_compiler, needs_sanitizers
 from tests.native.trace_runs import Case, first_difference, native_lines, python_lines
 
-from headway.compiler import compile_query
 from headway.engine.engine import Engine
 from headway.engine.jobs import Arrival
 from headway.engine.trace import EventKind
 from headway.errors import HeadwayError, PlacementError
-from headway.files import load_query, load_vehicle
+from headway.files import load_query
 from headway.model.plan import Plan
 from headway.model.quantities import MICROSECOND
 from headway.model.query import Criticality
@@ -184,7 +184,7 @@ def test_the_collision_warning(tmp_path: Path) -> None:
     arrivals = [Arrival(at * MICROSECOND, source, row) for at, source, row, _ in recording]
     given = []
     for name in ("vehicle.yaml", "one_ecu.yaml"):
-        plan = compile_query(query, load_vehicle(COLLISION_WARNING / name).vehicle)
+        plan = example_plan("collision_warning", name)
         policies = ("s-edf", "fifo+")
         given += [Case(plan=plan, arrivals=arrivals, policy=policy) for policy in policies]
     check(given, tmp_path)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.example_plans import example_plan
 from tests.report.drawn import Drawn
 
-from headway.compiler import compile_query
-from headway.files import load_query, load_vehicle
 from headway.report.plan.plan_page import plan_html
 from headway.report.plan.plan_picture import plan_svg
 
@@ -18,9 +17,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 @pytest.mark.parametrize("name", ["collision_warning", "hello", "tyre_watch"])
 @pytest.mark.parametrize("timed", [True, False], ids=["on a vehicle", "without a vehicle"])
 def test_an_example_is_drawn(name: str, timed: bool) -> None:
-    query = load_query(EXAMPLES / name / "query.yaml").query
-    vehicle = load_vehicle(EXAMPLES / name / "vehicle.yaml").vehicle if timed else None
-    plan = compile_query(query, vehicle)
+    plan = example_plan(name, "vehicle.yaml" if timed else None)
     drawn = Drawn(plan_svg(plan))
     for step in plan.query.operators:
         assert f"stream:{step.name}" in drawn.items

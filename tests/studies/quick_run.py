@@ -45,7 +45,7 @@ COMMAND = ("reproduce", *RUN, "--quick", "--master", "local[2]")
 KILLED, KILLED_AFTER = "cores", 2
 """when so many cells of this study are there: it has more, and is small enough to be run again"""
 PATIENCE_S = 1200
-LOOK_S = 0.01
+LOOK_S = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)

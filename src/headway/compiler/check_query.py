@@ -13,7 +13,7 @@ from headway.compiler.compilation import Compilation
 from headway.errors import Problem, QueryError, VehicleError
 from headway.model.names import NAME_FORM, NAME_RULE, STREAM_RULE, TextRule
 from headway.model.operators import Operator
-from headway.model.quantities import Cost
+from headway.model.quantities import Cost, format_duration
 from headway.model.query import Component, ComponentUse, Query, Source, Step
 from headway.model.schema import RESERVED_COLUMNS, Schema
 
@@ -84,6 +84,19 @@ def _source_problems(source: Source, *, timed: bool) -> Iterator[Problem]:
         source.rate.count < 1 or source.rate.period < 1 or source.rate.jitter < 0
     ):
         yield Problem("a rate must be a positive number of tuples per positive time", at="rate")
+    if (offset := source.offset) is not None:
+        period = 0 if source.rate is None else source.rate.period
+        jitter = 0 if source.rate is None else source.rate.jitter
+        for key, time in (("offset", offset), ("jitter", jitter)):
+            if not 0 <= time < max(period, 1):
+                yield Problem(
+                    "tuples at an offset come once in a period of their rate",
+                    at=key,
+                    got=format_duration(time) if period else "no rate",
+                    want=f"less than the {format_duration(period)} of the rate"
+                    if period
+                    else "add a 'rate', such as '1 per 20 ms'",
+                )
     for field in ("delay", "lateness"):
         if getattr(source, field) < 0:
             yield Problem(f"{field} must not be negative", at=field)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from headway.engine.jobs import NEVER
 from headway.model.operators import Operator
 from headway.model.quantities import Rate, format_duration
+from headway.model.query import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,51 @@ class RateWatch:
                 self.beyond += 1
             else:
                 append(now + period)
+
+
+class PhaseWatch:
+    """Counts the arrivals of a source with an offset that do not come at one of its instants, at
+    most the jitter later, or are more than its count there."""
+
+    def __init__(self, rate: Rate, offset: int) -> None:
+        self.rate, self.offset = rate, offset
+        self.beyond = 0
+        self.earliest = deque([-NEVER, 0])
+        """the newest instant at which something came, and how much"""
+
+    def arrived(self, now: int) -> None:
+        """Call it with the time of each arrival."""
+        instant = now - (now - self.offset) % self.rate.period
+        newest, taken = self.earliest
+        if instant != newest:
+            taken = 0
+        if now - instant > self.rate.jitter or taken == self.rate.count:
+            self.beyond += 1
+        else:
+            self.earliest = deque([instant, taken + 1])
+
+    def all_arrived(self, times: Iterable[int]) -> None:
+        """The same for many at once, in order."""
+        for now in times:
+            self.arrived(now)
+
+
+def watch_of(source: Source) -> RateWatch | PhaseWatch | None:
+    """What counts the arrivals of a source; None where it declares no rate."""
+    if source.rate is None:
+        return None
+    if source.offset is not None:
+        return PhaseWatch(source.rate, source.offset)
+    return RateWatch(source.rate)
+
+
+def declared_arrivals(source: Source) -> str:
+    """What a source declares of its arrivals."""
+    assert source.rate is not None
+    text = f"rate: {rate_text(source.rate)}"
+    if source.offset is None:
+        return text
+    return f"{text}, offset: {format_duration(source.offset)}"
 
 
 def rate_text(rate: Rate) -> str:

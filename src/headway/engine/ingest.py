@@ -23,7 +23,7 @@ from __future__ import annotations
 from heapq import heappush, heappushpop
 from typing import Any, NamedTuple
 
-from headway.engine.declared_limits import RateWatch
+from headway.engine.declared_limits import PhaseWatch, RateWatch
 from headway.engine.operators.conform import conform_function, fits_function
 from headway.engine.operators.operator_base import DropKind, Dropped, SideList, failure
 from headway.errors import DataError
@@ -166,7 +166,7 @@ class Ingest(SideList):
         self.fits = fits_function(source.schema)
         self._lateness = source.lateness // MICROSECOND
         self._newest: int | None = None
-        self.watch: RateWatch | None = None
+        self.watch: RateWatch | PhaseWatch | None = None
         """counts what comes beyond the declared rate, where somebody wants to know"""
         self.announced: int | None = None
         """the release that the engine has been told of"""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from heapq import heappush
 from typing import Any, Protocol
 
-from headway.engine.declared_limits import Beyond, RateWatch, declared_results, rate_text
+from headway.engine.declared_limits import Beyond, declared_arrivals, declared_results, watch_of
 from headway.engine.ingest import Ingest
 from headway.engine.jobs import (
     ARRIVAL,
@@ -173,8 +173,8 @@ class Kernel:
         """results passed on inside a train; those that left it are counted by the outlets"""
         self.ingests = {name: Ingest(source) for name, source in graph.sources.items()}
         for name, source in graph.sources.items():
-            if watched and source.rate is not None:
-                self.ingests[name].watch = RateWatch(source.rate)
+            if watched:
+                self.ingests[name].watch = watch_of(source)
         self._lay_outlets(plan, sinks)
         self.watermarks = Watermarks(
             program, self.ingests, self.emit_windows, source_marks=source_marks, eager=eager
@@ -634,7 +634,7 @@ class Kernel:
         """Who went beyond what the query declares, and by how much."""
         graph = self.program.graph
         found = [
-            Beyond(name, f"rate: {rate_text(watch.rate)}", watch.beyond)
+            Beyond(name, declared_arrivals(graph.sources[name]), watch.beyond)
             for name, ingest in self.ingests.items()
             if (watch := ingest.watch) is not None and watch.beyond
         ]

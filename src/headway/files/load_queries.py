@@ -135,6 +135,7 @@ def _source(name: str, form: SourceForm, schemas: Schemas) -> Source:
         name=name,
         schema=schemas.resolve(form.schema_, f"sources.{name}.schema"),
         rate=Rate(rate.count, rate.period, form.jitter) if rate else None,
+        offset=form.offset,
         gap=form.gap,
         delay=form.delay,
         lateness=form.lateness,

@@ -53,6 +53,11 @@ class SourceForm(Form):
     jitter: Duration = Field(
         default=0, description="how much each tuple of that rate may be delayed"
     )
+    offset: Duration | None = Field(
+        default=None,
+        description="its tuples arrive so long after a multiple of the rate's period since the "
+        "epoch, at most the jitter later; bounds know then that sources do not all come at once",
+    )
     gap: PositiveDuration | None = Field(
         default=None, description="the longest silence, where one is promised"
     )

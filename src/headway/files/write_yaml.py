@@ -192,6 +192,8 @@ def _source(source: Source, names: dict[Schema, str]) -> dict[str, Any]:
         result["rate"] = format_rate(source.rate.count, source.rate.period)
         if source.rate.jitter:
             result["jitter"] = format_duration(source.rate.jitter)
+    if source.offset is not None:
+        result["offset"] = format_duration(source.offset)
     if source.delay:
         result["delay"] = format_duration(source.delay)
     if source.lateness:

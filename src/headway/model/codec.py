@@ -34,7 +34,8 @@ from headway.errors import FileError, InputError, Problem, QueryError
 from headway.model.names import TextRule
 from headway.model.operator_kinds import KINDS, model_class
 from headway.model.operators import OperatorBase
-from headway.model.plan import LEFT_OUT, PLAN_VERSION, Plan
+from headway.model.plan import PLAN_VERSION, Plan
+from headway.model.query import LEFT_OUT
 
 KIND = "kind"
 WIDTH = 100
@@ -95,7 +96,7 @@ def _text(value: Any, depth: int) -> str:
     left_out = _left_out(kind)
     for name, real in _written(kind):
         part = getattr(value, name)
-        if name in left_out and part == ():
+        if name in left_out and (part == () or part is None):
             continue
         parts.append(f'"{name}": {_text(float(part) if real else part, depth + 1)}')
     return _laid_out("{", parts, "}", depth)

@@ -6,17 +6,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from headway.model.names import Name, StreamName
-from headway.model.query import Query
+from headway.model.query import LEFT_OUT, Query
 from headway.model.schema import Schema
 from headway.model.vehicle import Vehicle
 
 PLAN_VERSION = 4
 ONLY_NODE = "vehicle"
 """The node of a plan compiled without a vehicle."""
-
-
-LEFT_OUT = "left out"
-"""of a field whose key is not written into a file where it holds nothing"""
 
 
 class HopKind(StrEnum):

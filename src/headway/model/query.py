@@ -7,7 +7,7 @@ output."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
@@ -16,6 +16,9 @@ from headway.model.names import Name, StreamName
 from headway.model.operators import Input, Operator
 from headway.model.quantities import ArrivalCurve, Rate
 from headway.model.schema import Schema
+
+LEFT_OUT = "left out"
+"""of a field whose key is not written into a file where it holds nothing"""
 
 
 class Decide(StrEnum):
@@ -44,7 +47,8 @@ class Source:
 
     ``rate`` is the worst case; ``gap`` the longest silence, where one is promised; ``delay`` the
     longest time from sensing to arrival; ``lateness`` how far a timestamp may lie behind the
-    newest one seen before the tuple counts as late.
+    newest one seen before the tuple counts as late. With an ``offset`` its tuples arrive that long
+    after a multiple of the rate's period since the epoch, at most the rate's jitter later.
     """
 
     name: StreamName
@@ -54,6 +58,7 @@ class Source:
     delay: int = 0
     lateness: int = 0
     shedder: LoadShedder | None = None
+    offset: int | None = field(default=None, metadata={LEFT_OUT: True})
 
     @property
     def held(self) -> int:

@@ -447,7 +447,10 @@ def _rate(source: Source) -> str:
     if rate is None:
         return "{}"
     count = min(rate.count, (1 << 32) - 1)
-    return f"{{{count}, {number(rate.period)}, {number(rate.jitter)}}}"
+    parts = [str(count), number(rate.period), number(rate.jitter)]
+    if source.offset is not None:
+        parts.append(number(source.offset))
+    return f"{{{', '.join(parts)}}}"
 
 
 def shedding_lines(source: Source, value_function: str, name: str) -> list[str]:

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from headway.engine.declared_limits import Beyond, declared_results, rate_text
+from headway.engine.declared_limits import (
+    Beyond,
+    declared_arrivals,
+    declared_results,
+    rate_text,
+)
 from headway.engine.kernel import Precision
 from headway.engine.operators.operator_base import MARKED_LATE, DropKind, Dropped
 from headway.engine.reservations import FULL_UP
@@ -232,7 +237,7 @@ def _beyond(library: NativeLibrary, graph: Graph, stateful: Sequence[str]) -> It
     for place, (name, _) in enumerate(library.sources):
         rate = graph.sources[name].rate
         if rate is not None and (count := library.beyond_rate(place)):
-            yield Beyond(name, f"rate: {rate_text(rate)}", count)
+            yield Beyond(name, declared_arrivals(graph.sources[name]), count)
     for place, name in enumerate(stateful):
         if count := library.beyond_results(place):
             yield Beyond(name, declared_results(graph.operators[name]), count)

@@ -13,15 +13,14 @@ from pathlib import Path
 
 import pytest
 from tests.engine.nodes.study import study_plan
+from tests.example_plans import example_plan
 from typer.testing import CliRunner
 
 from headway.cli import app
-from headway.compiler import compile_query
 from headway.engine.nodes.executables import Executable, build_executables, write_build
 from headway.engine.nodes.node_command import HARD_MISSED
 from headway.engine.nodes.node_slice import slice_from_json, slice_to_json
 from headway.errors import FileError, QueryError
-from headway.files import load_query, load_vehicle
 from headway.model.codec import plan_to_json
 from headway.model.operators import UserDefined
 from headway.model.plan import Plan
@@ -124,11 +123,6 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True)
 
 
-def example_plan(vehicle: Path) -> Plan:
-    query = load_query(vehicle.parent / "query.yaml").query
-    return compile_query(query, load_vehicle(vehicle).vehicle)
-
-
 @pytest.mark.parametrize(
     "vehicle",
     sorted(EXAMPLES.glob("*/vehicle*.yaml")),
@@ -137,7 +131,7 @@ def example_plan(vehicle: Path) -> Plan:
 def test_no_node_of_the_examples_needs_what_only_the_compiler_needs(
     vehicle: Path, tmp_path: Path
 ) -> None:
-    plan = example_plan(vehicle)
+    plan = example_plan(vehicle.parent.name, vehicle.name)
     built = build_executables(plan)
     write_build(plan, built, tmp_path)
     for one in built:
@@ -151,7 +145,7 @@ def test_no_node_of_the_examples_needs_what_only_the_compiler_needs(
 
 def test_a_node_runs_where_they_cannot_be_imported(tmp_path: Path) -> None:
     hello = EXAMPLES / "hello"
-    plan = example_plan(hello / "vehicle.yaml")
+    plan = example_plan("hello")
     (one,) = build_executables(plan)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.invoke import STUDY, headway
+from tests.cli.invoke import headway
+from tests.example_plans import example_plan
 
 from headway.compiler import compile_query
 from headway.engine.engine import Engine
 from headway.errors import TaskSetError, UnsupportedError
-from headway.files import load_query, load_vehicle, parse_query
+from headway.files import load_vehicle, parse_query
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.taskset import FULL, Constant, OverloadTask, TaskKind, TaskSet
@@ -63,8 +64,7 @@ def test_utilisations_come_from_costs_and_rates() -> None:
 
 
 def test_no_work_is_lost_or_counted_twice() -> None:
-    query = load_query(STUDY / "query.yaml").query
-    plan = compile_query(query, load_vehicle(STUDY / "vehicle.yaml").vehicle)
+    plan = example_plan("collision_warning")
     assert plan.verdict is not None
     nodes = {node.name for node in plan.vehicle.nodes}
     declared = {load.name: load.utilisation for load in plan.verdict.loads if load.name in nodes}
@@ -77,8 +77,7 @@ def test_no_work_is_lost_or_counted_twice() -> None:
 
 @pytest.mark.parametrize("vehicle", ["vehicle.yaml", "vehicle_modern.yaml"])
 def test_paths_over_nodes_keep_the_deadlines_of_their_outputs(vehicle: str) -> None:
-    query = load_query(STUDY / "query.yaml").query
-    plan = compile_query(query, load_vehicle(STUDY / vehicle).vehicle)
+    plan = example_plan("collision_warning", vehicle)
     deadlines = {output.name: output.deadline or 0 for output in plan.query.outputs}
     paths = paths_over_nodes(plan)
     assert max(len(path.stages) for path in paths) == 3

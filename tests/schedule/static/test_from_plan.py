@@ -7,11 +7,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.example_plans import example_plan
 
 from headway.compiler import compile_query
 from headway.errors import GraphError
 from headway.files import parse_query, parse_vehicle
-from headway.files.load_queries import load_query, load_vehicle
+from headway.files.load_queries import load_query
 from headway.model.plan import Plan
 from headway.model.quantities import MILLISECOND
 from headway.model.query import Query
@@ -36,9 +37,8 @@ def query() -> Query:
     return load_query(EXAMPLE / "query.yaml").query
 
 
-@cache
 def plan() -> Plan:
-    return compile_query(query(), load_vehicle(EXAMPLE / "vehicle.yaml").vehicle)
+    return example_plan("collision_warning")
 
 
 def test_tasks_are_sources_and_operators_with_their_costs() -> None:

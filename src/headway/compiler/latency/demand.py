@@ -65,6 +65,8 @@ class Demand:
     cost: int
     offset: int
     least: int = 0
+    cause: str = ""
+    """the source or clock whose arrivals these are, where that is of use"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ more than when the window was due.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from headway.compiler.latency.demand import (
     LONGEST,
@@ -38,6 +38,7 @@ from headway.compiler.latency.demand import (
     busy_period,
     lateness,
     least,
+    most,
 )
 from headway.compiler.latency.finishing import Competing, Waiting, finishes
 from headway.compiler.latency.job_flows import (
@@ -49,6 +50,7 @@ from headway.compiler.latency.job_flows import (
     work_of,
 )
 from headway.compiler.latency.media import media_responses, messages_of
+from headway.compiler.latency.phases import Loads, Phase, cases_of, phases_of
 from headway.compiler.latency.several_cores import core_by_core, longest_stay
 from headway.compiler.latency.sojourns import Asked, Sojourns
 from headway.compiler.latency.tuple_ages import Lags, source_lag, why_no_lag
@@ -70,6 +72,9 @@ GRAIN = 100_000
 @dataclass(slots=True)
 class Analysis(Sojourns):
     """Solves for the least bounds."""
+
+    _phases: dict[str, Phase] = field(default_factory=dict)
+    """source or clock -> its instants, where these are known"""
 
     def solve(self, limits: Mapping[str, int] | None = None) -> bool:
         """Raises all bounds until nothing changes; or gives up, False, as soon as one of these
@@ -122,6 +127,7 @@ class Analysis(Sojourns):
         self._partners = DerivedPartners(self.curves)
         self.boundless = boundless(compilation.graph)
         self._declared = compilation.graph
+        self._phases = phases_of(compilation.graph)
         self._find_flows({})
         compilation = self.compilation
         for task in compilation.tasks:
@@ -217,20 +223,15 @@ class Analysis(Sojourns):
             due = [deadline - age for deadline, age in zip(deadlines, ages, strict=True)]
             busy: int | None
             ends: list[int] | None = None
-            sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
             if reserved is None:
-                late, busy = lateness(demands, sections, due), busy_period(pending)
-                if (piece := self.longest_piece(tasks)) and late and busy is not None:
-                    freely = lateness(demands, [], due) or late
-                    late = [
-                        max(one, other + piece) for one, other in zip(late, freely, strict=True)
-                    ]
-                    busy += piece
-                if late is not None and busy is not None and self._finely(node):
-                    jobs = [Waiting(d, s) for d, s in zip(deadlines, due, strict=True)]
-                    ends = finishes(competing, sections, piece, jobs)
-                    if ends is None:
-                        self._coarse.add(node.name)
+                sections = [Section(t.relative_deadline, self._section(t)) for t in tasks]
+                jobs = [Waiting(d, s) for d, s in zip(deadlines, due, strict=True)]
+                found = [
+                    self._in_case(case, node, sections, self.longest_piece(tasks), jobs)
+                    for case in cases_of(Loads(demands, pending, competing), self._phases)
+                ]
+                late, busy = _worst([one[0] for one in found]), most([one[1] for one in found])
+                ends = _worst([one[2] for one in found])
             else:  # how much soft work may wait is not bounded, only how urgent it is
                 late, busy = self._lateness_beside(reserved, tasks, demands, due), LONGEST
             self.busy[node.name] = busy
@@ -260,6 +261,31 @@ class Analysis(Sojourns):
             self.reasons[node.name] = reason
             self.latency.update(dict.fromkeys((task.name for task in tasks), None))
             self.accepted.update(dict.fromkeys((task.name for task in tasks), None))
+
+    def _in_case(
+        self,
+        case: Loads,
+        node: Node,
+        sections: list[Section],
+        piece: int,
+        jobs: list[Waiting],
+    ) -> tuple[list[int] | None, int | None, list[int] | None]:
+        """With what can come together: how late jobs end by deadlines alone, the busy period, and
+        when they end by both. ``piece``: an optional part that may be under way."""
+        due = [job.start for job in jobs]
+        late, busy = lateness(case.demands, sections, due), busy_period(case.pending)
+        if late is None or busy is None:
+            return None, None, None
+        if piece:
+            freely = lateness(case.demands, [], due) or late
+            late = [max(one, other + piece) for one, other in zip(late, freely, strict=True)]
+            busy += piece
+        if not self._finely(node):
+            return late, busy, None
+        ends = finishes(case.competing, sections, piece, jobs)
+        if ends is None:
+            self._coarse.add(node.name)
+        return late, busy, ends
 
     def _solve_several_cores(
         self,
@@ -350,18 +376,19 @@ class Analysis(Sojourns):
 
         deadline = task.relative_deadline
         first: int | None = 0
+        cause = ""
 
         def add(
             curve: ArrivalCurve, cost: int, back: int, entry: int, late_entry: int, oldest: int
         ) -> None:
-            urgent = Demand(curve, cost, back + late_entry - deadline, deadline - oldest)
+            urgent = Demand(curve, cost, back + late_entry - deadline, deadline - oldest, cause)
             demands.append(urgent)
-            pending.append(Demand(curve, cost, entry))
+            pending.append(Demand(curve, cost, entry, cause=cause))
             asked.append(Asked(curve, cost, entry, first))
             competing.append(Competing(urgent, late_entry))
 
         if head.clock is not None:
-            work = self._works[task.name, task.entries[0]]
+            work, cause = self._works[task.name, task.entries[0]], head.name
             add(self.curves[head.name], work.per_tuple, due, 0, 0, due)
             return ""
         runs: list[str] = []
@@ -381,7 +408,7 @@ class Analysis(Sojourns):
             work = self._works[task.name, stream]
             cost = work.per_tuple + (work.per_execution if stream in runs else 0)
             for source, flow in self.flows[stream].items():
-                first = self.first_after(task, stream, source)
+                first, cause = self.first_after(task, stream, source), source
                 entry = self._arrival_to_entry(task, stream, source, late=False)
                 late = self._arrival_to_entry(task, stream, source, late=True)
                 released = self._release_after(task, stream, source, late=False)
@@ -415,6 +442,12 @@ class Analysis(Sojourns):
                 else:
                     add(curve, flow.count * cost, back, entry, late, oldest)
         return ""
+
+
+def _worst(found: list[list[int] | None]) -> list[int] | None:
+    """Place by place the largest; None where one of them is missing."""
+    known = [one for one in found if one is not None]
+    return [max(values) for values in zip(*known, strict=True)] if known == found else None
 
 
 def _reserved_demand(share: int) -> Demand:

@@ -49,6 +49,15 @@ class Asked:
     entry: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Nodes and media, the tasks there, and the longest that work is held there by intent."""
+
+    places: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    longest: int
+
+
 @dataclass(slots=True)
 class Sojourns(Sections):
     """Bounds by all the time that work stays in a loop. What they take from other bounds is that of
@@ -56,6 +65,8 @@ class Sojourns(Sections):
 
     _loop_of: dict[str, int] = field(default_factory=dict)
     """node or medium -> its loop"""
+    _loops: list[Loop] = field(default_factory=list)
+    """those that can make a difference"""
     _held: dict[str, int] = field(default_factory=dict)
     """stream -> how long its tuples have been held in the loop they are made in"""
     _closing: dict[str, int] = field(default_factory=dict)
@@ -71,8 +82,8 @@ class Sojourns(Sections):
     """task -> the longest from its job's timestamp to its end, by this"""
     _accepted_limits: dict[str, int | None] = field(default_factory=dict)
     """the same for jobs that a tuple releases"""
-    _known: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
-    """(loop, hold) -> x -> the stay of the round before, to begin with"""
+    _known: dict[tuple[str, int], dict[int, int]] = field(default_factory=dict)
+    """(a loop's first place, hold) -> x -> the stay of the round before, to begin with"""
     _medium_limits: dict[str, int | None] = field(default_factory=dict)
     """medium -> the longest from offering a tuple to the end of its last frame"""
 
@@ -84,10 +95,14 @@ class Sojourns(Sections):
         graph = self.compilation.graph
         lags = {name: source_lag(source) for name, source in graph.sources.items()}
         inside: dict[str, set[int]] = {}  # stream -> loops that all before it is in
+        tasks_with: dict[str, list[Task]] = {}
+        for task in self.compilation.tasks:
+            for name in task.operators:
+                tasks_with.setdefault(name, []).append(task)
         for stream in graph.order:
             operator = graph.operators[stream]
             lags[stream] = plus(most([lags[one] for one in operator.streams]), operator.looks_back)
-            tasks = [task for task in self.compilation.tasks if stream in task.operators]
+            tasks = tasks_with.get(stream, [])
             loops = {self._loop_of[task.node] for task in tasks}
             alone = len(loops) == 1 and operator.clock is None
             for task in tasks:
@@ -99,6 +114,14 @@ class Sojourns(Sections):
             if operator.traits.emits_on_time and alone and lag is not None:
                 self._closing[stream] = lag
             self._held[stream] = max((self.held_in(t) for t in self.producers(stream)), default=0)
+        places: dict[int, list[str]] = {}
+        for place, loop in self._loop_of.items():
+            places.setdefault(loop, []).append(place)
+        for among in places.values():
+            tasks_in = [task for name in among for task in self._tasks_on.get(name, [])]
+            longest = max((self.held_in(task) for task in tasks_in), default=0)
+            if tasks_in and (len(among) > 1 or longest):  # else a way through it is one job
+                self._loops.append(Loop(tuple(among), tuple(tasks_in), longest))
 
     def _steps(self) -> dict[str, set[str]]:
         """Where work can go from each node and medium."""
@@ -156,6 +179,8 @@ class Sojourns(Sections):
     # ------------------------------------------------------------ on entering a loop
 
     def _find_firsts(self) -> None:
+        if not self._loops:
+            return
         graph = self.compilation.graph
         self._first_ages = {name: source.age for name, source in graph.sources.items()}
         self._first_entries = {name: {name: 0} for name in graph.sources}
@@ -189,7 +214,10 @@ class Sojourns(Sections):
 
     def first_after(self, task: Task, stream: str, source: str) -> int | None:
         """The longest from an arrival until what makes a result of it first enters the loop: its
-        own tuple, or the partner that completes a pair charged to it."""
+        own tuple, or the partner that completes a pair charged to it. Asked for only where there
+        are loops."""
+        if not self._loops:
+            return None
         if self._begins_anew(task):
             found = self.release_age(task)
         elif self._goes_on(stream, task):
@@ -204,36 +232,32 @@ class Sojourns(Sections):
 
     def _find_sojourns(self) -> None:
         found: dict[str, int | None] = {}
-        for loop in dict.fromkeys(self._loop_of.values()):
-            places = {name for name, other in self._loop_of.items() if other == loop}
-            tasks = [task for name in places for task in self._tasks_on.get(name, [])]
-            longest = max((self.held_in(task) for task in tasks), default=0)
-            if not tasks or (len(places) == 1 and not longest):
-                continue  # a way through it is one job
-            asked = self._asked_of(places)
+        for loop in self._loops:
+            asked = self._asked_of(loop.places)
             stays: dict[int, int | None] = {}
-            for task in tasks:
+            for task in loop.tasks:
                 for held in (self.held_in(task), self.held_in(task, accepted=True)):
                     if held not in stays and asked is not None:
-                        known = self._known.setdefault((loop, held), {})
-                        stays[held] = longest_stay(asked, longest, held, known)
+                        known = self._known.setdefault((loop.places[0], held), {})
+                        stays[held] = longest_stay(asked, loop.longest, held, known)
                     stays.setdefault(held, None)
-            for task in tasks:
+            for task in loop.tasks:
                 first, stay = self.first_age(task), stays[self.held_in(task)]
                 self._limits[task.name] = plus(first, stay)
                 if not self._begins_anew(task):
                     taken = stays[self.held_in(task, accepted=True)]
                     self._accepted_limits[task.name] = plus(first, taken)
                 found[task.name] = stay
-            for name in places & self._messages.keys():
-                self._medium_limits[name] = most(list(stays.values()))
-        for stream, entries in self._first_entries.items():
+            for name in loop.places:
+                if name in self._messages:
+                    self._medium_limits[name] = most(list(stays.values()))
+        for stream, entries in self._first_entries.items() if self._loops else ():
             made = [found.get(task.name) for task in self.producers(stream)]
             self._sent_limits[stream] = {
                 source: plus(entry, most(made)) for source, entry in entries.items() if made
             }
 
-    def _asked_of(self, places: set[str]) -> list[Asked] | None:
+    def _asked_of(self, places: Sequence[str]) -> list[Asked] | None:
         """All work of a loop; None where it is not known."""
         found: list[Asked] = []
         for name in places:

@@ -99,15 +99,20 @@ def horizon_of(query: Query) -> int:
 
 
 def widest_spread(source: Source) -> int:
-    """How far apart the tuples of a burst may be."""
+    """How far apart the tuples of a burst may be; at an offset they come together."""
     rate = declared_rate(source)
+    if source.offset is not None:
+        return 0
     return rate.period // rate.count
 
 
 def bursts_of(attempt: Attempt, source: Source, until: int) -> list[tuple[int, int]]:
     """(number, instant) of the bursts of a source, at whole microseconds as timestamps are."""
     rate = declared_rate(source)
+    phased = source.offset is not None
     ideal = start = _later(min(attempt.phases.get(source.name, 0), latest_phase(source)))
+    if source.offset is not None:
+        ideal = start = source.offset
     longest = longest_silence(source)
     found: list[tuple[int, int]] = []
     while ideal <= until:
@@ -117,8 +122,11 @@ def bursts_of(attempt: Attempt, source: Source, until: int) -> list[tuple[int, i
         displaced = min(max(displaced, 0), rate.jitter) // MICROSECOND * MICROSECOND
         found.append((number, ideal + displaced))
         silence = attempt.changes.get((source.name, number + 1, Change.SILENCE), 0)
-        silence = min(max(silence, 0), longest) // MICROSECOND * MICROSECOND
-        ideal = _later(ideal + rate.period + silence)
+        silence = min(max(silence, 0), longest)
+        if phased:
+            ideal += rate.period + silence // rate.period * rate.period
+            continue
+        ideal = _later(ideal + rate.period + silence // MICROSECOND * MICROSECOND)
     return found
 
 

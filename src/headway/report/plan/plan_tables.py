@@ -44,6 +44,8 @@ def rate_text(rate: Rate) -> str:
 def source_details(source: Source) -> tuple[str, ...]:
     """What may come, and what the load shedder lets through."""
     details = [rate_text(source.rate)] if source.rate else []
+    if source.offset is not None:
+        details.append(f"offset {format_duration(source.offset)}")
     if source.shedder:
         shedder = source.shedder
         details.append(f"shed to {rate_text(Rate(shedder.at_most, shedder.per))}")
@@ -108,6 +110,7 @@ def _rests_on(plan: Plan) -> str:
     operators = list(plan.query.operators)
     declared = {
         "rates": True,
+        "offsets": any(source.offset is not None for source in plan.query.sources),
         "delays": any(source.delay for source in plan.query.sources),
         "gaps": any(operator.traits.emits_on_time for operator in operators)
         or any(output.reaction is not None for output in plan.query.outputs),

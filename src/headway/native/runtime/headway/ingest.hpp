@@ -41,6 +41,10 @@ class RateWatch {
   Nanoseconds earliest() const { return earliest_[first_]; }
 
   void arrived(Nanoseconds now) {
+    if (rate_.offset >= 0) {
+      arrived_at_instant(now);
+      return;
+    }
     const Nanoseconds first = earliest_[first_];
     if (now < first) {
       ++beyond;
@@ -56,6 +60,18 @@ class RateWatch {
     return GROWS && rate.count > 1024 ? 1024 : rate.count;
   }
 
+  void arrived_at_instant(Nanoseconds now) {
+    const Nanoseconds past = (now - rate_.offset) % rate_.period;
+    const Nanoseconds later = past < 0 ? past + rate_.period : past;
+    const bool same = now - later == instant_;
+    if (later > rate_.jitter || (same && taken_ == rate_.count)) {
+      ++beyond;
+      return;
+    }
+    taken_ = same ? taken_ + 1 : 1;
+    instant_ = now - later;
+  }
+
   void append(Nanoseconds time) {
     if (earliest_.size() < rate_.count && earliest_.push(time)) return;
     earliest_[first_] = time;
@@ -65,6 +81,8 @@ class RateWatch {
   DeclaredRate rate_{};
   List<Nanoseconds> earliest_;
   std::size_t first_ = 0;
+  Nanoseconds instant_ = -NEVER;
+  std::uint32_t taken_ = 0;
 };
 
 // ---------------------------------------------------------------- the load shedder

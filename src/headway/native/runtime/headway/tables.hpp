@@ -137,11 +137,13 @@ struct Stream {
   bool holds_windows_back;
 };
 
-/// At most `count` in any `period`, displaced by up to `jitter`; count 0: not declared.
+/// At most `count` in any `period`, displaced by up to `jitter`; count 0: not declared. With an
+/// `offset` of 0 or more: at the multiples of the period and that much later.
 struct DeclaredRate {
   std::uint32_t count;
   Nanoseconds period;
   Nanoseconds jitter;
+  Nanoseconds offset = -1;
 };
 
 /// The value of a tuple to a load shedder: NULL below all numbers, NaN above. Whole numbers are in
