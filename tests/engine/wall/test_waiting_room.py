@@ -247,3 +247,21 @@ def test_a_run_that_keeps_no_outputs_keeps_few_of_the_dropped_and_counts_all(
     assert result.side.by_place() == whole.side.by_place()
     assert result.summary().shed == whole.summary().shed
     assert dropped_at(operator_counts(result)) == dropped_at(operator_counts(whole))
+
+
+def test_a_unit_is_worth_what_its_outputs_are_worth() -> None:
+    """The greatest weight of those that follow from it, and hard if one of them is."""
+    query = Query(
+        name="both",
+        sources=(seldom("s"),),
+        steps=(slow("first", "s", MS), slow("x", "first", MS), slow("y", "first", MS)),
+        outputs=(
+            Output(name="x", stream="x", deadline=500 * MS, criticality=SOFT, weight=3.0),
+            Output(name="y", stream="y", deadline=500 * MS, criticality=SOFT, weight=0.5),
+        ),
+    )
+    plan = compile_query(query, one_node(query))
+    worths = waiting_room(plan, plan.tasks).worths
+    by_first = {task.operators[0]: worths[task.name] for task in plan.tasks}
+    assert by_first["first"] == Worth(hard=False, weight=3.0)
+    assert by_first["y"] == Worth(hard=False, weight=0.5)
