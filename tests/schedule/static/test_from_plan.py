@@ -196,7 +196,7 @@ def test_without_rates_there_is_no_period() -> None:
 query: q
 sources: {s: {schema: {v: int}}}
 operators: {f: {filter: v > 0, from: s, cost: 1 ms}}
-outputs: {o: {from: f}}
+outputs: {o: {from: f, deadline: 1 s}}
 """
     vehicle = parse_vehicle("vehicle: v\nnodes: {n: {}}").vehicle
 
