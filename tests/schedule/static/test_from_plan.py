@@ -198,10 +198,9 @@ sources: {s: {schema: {v: int}}}
 operators: {f: {filter: v > 0, from: s, cost: 1 ms}}
 outputs: {o: {from: f, deadline: 1 s}}
 """
-    vehicle = parse_vehicle("vehicle: v\nnodes: {n: {}}").vehicle
 
     def period(query: str) -> float | None:
-        return graph_of_plan(compile_query(parse_query(query).query, vehicle))[0].period
+        return graph_of_plan(compile_query(parse_query(query).query))[0].period
 
     assert period(text) is None
     assert period(text.replace("int}}", "int}, rate: 1 per 20 ms}")) == 20 * MILLISECOND
