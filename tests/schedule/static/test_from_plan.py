@@ -189,18 +189,3 @@ outputs: {o: {from: b, deadline: 70 ms}}
     ]
     assert not network.processors_forward
     assert network.switching is Switching.STORE_AND_FORWARD
-
-
-def test_without_rates_there_is_no_period() -> None:
-    text = """
-query: q
-sources: {s: {schema: {v: int}}}
-operators: {f: {filter: v > 0, from: s, cost: 1 ms}}
-outputs: {o: {from: f, deadline: 1 s}}
-"""
-
-    def period(query: str) -> float | None:
-        return graph_of_plan(compile_query(parse_query(query).query))[0].period
-
-    assert period(text) is None
-    assert period(text.replace("int}}", "int}, rate: 1 per 20 ms}")) == 20 * MILLISECOND
