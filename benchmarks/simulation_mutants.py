@@ -102,8 +102,8 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "tuples for an absent peer are dropped and not counted",
         f"{NODES}.links",
-        "self.overflowed += dropped.tuples",
-        "self.overflowed += 0",
+        "                self._lose([dropped])\n",
+        "                pass\n",
     ),
     PlantedBug(
         "a damaged frame is believed",
@@ -151,8 +151,8 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "that a peer is lost is not told",
         f"{NODES}.liveness",
-        "        self._on_lost(name)\n",
-        "",
+        "now - peer.heard)\n        self._on_lost(name)\n",
+        "now - peer.heard)\n",
     ),
     PlantedBug(
         "a node leaves before its peers have everything",

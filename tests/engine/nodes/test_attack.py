@@ -189,7 +189,7 @@ def assert_all_came(pair: Pair, parts: int) -> None:
     pair.left.finish()
     assert pair.got.numbers == list(range(parts * TUPLES))
     assert pair.right.incoming.gaps == pair.left.overflowed == 0
-    assert pair.got.lost_peers == []
+    assert pair.log.named("peer lost") == []
     assert pair.right.failure is pair.left.failure is None
 
 
