@@ -73,11 +73,12 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
     return shared_run(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """pytest-xdist tells its workers a width of 80; output to a pipe is not folded at all. What a
     shell starts in the background ignores Ctrl-C, and so would processes that tests interrupt. Java
     for Spark is started, by tests and by what they start, so that little work costs little time; no
     process compiles again what another one has."""
+    config.addinivalue_line("markers", "xdist_group: in one process; also without pytest-xdist")
     os.environ.pop("COLUMNS", None)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False

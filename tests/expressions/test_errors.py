@@ -75,6 +75,7 @@ def refused(text: str, scope: Scope = ROW, **options: object) -> tuple[str, int 
             5,
         ),
         ("NULL", "the type of NULL is unknown here; write CAST(NULL AS double)", 0),
+        ("coalesce(NULL, NULL)", "the type of NULL is unknown here; write CAST(NULL AS double)", 0),
         ("1e400", "1e400 does not fit a double", 0),
         (
             "1 + 99999999999999999999",

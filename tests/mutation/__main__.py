@@ -61,14 +61,16 @@ def main(arguments: Sequence[str]) -> int:
             return 0
         place = {mutant: number for number, mutant in enumerate(mutants)}
         tried.sort(key=lambda one: place[one.mutant])
+        # By the copy: the sources may have been worked on meanwhile.
+        alive = [
+            f"{difference(copies[0], one.mutant)}\n    {one.verdict}, {one.tests} tests\n\n"
+            for one in tried
+            if not one.verdict.dead
+        ]
     if asked.json:
         sys.stdout.write(as_json(tried, subjects, asked.seed) + "\n")
         return 0
-    for one in tried:
-        if not one.verdict.dead:
-            told = f"{one.verdict}, {one.tests} tests"
-            sys.stdout.write(f"{difference(ROOT, one.mutant)}\n    {told}\n\n")
-    sys.stdout.write(table(tried, subjects) + "\n")
+    sys.stdout.write("".join(alive) + table(tried, subjects) + "\n")
     return 0
 
 

@@ -53,8 +53,10 @@ class Collected:
         sys.path.insert(0, str(self._root))
         forget(("tests",))  # those of the copy are imported in their place
         with contextlib.redirect_stdout(sys.stderr):  # the standard output is for the results
-            pytest.main([*ALREADY_IMPORTED, *QUIET, "-m", marks, *files], plugins=[self])
+            code = pytest.main([*ALREADY_IMPORTED, *QUIET, "-m", marks, *files], plugins=[self])
         os.chdir(before)
+        if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+            raise RuntimeError("pytest could not collect the tests; it said why")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:

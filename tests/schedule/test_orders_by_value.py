@@ -200,3 +200,10 @@ def order_under(policy: str) -> str:
 )
 def test_a_run_in_order(policy: str, order: str) -> None:
     assert order_under(policy) == order
+
+
+def test_which_policies_reserve_processor_time() -> None:
+    """The others only order jobs: no set of tasks is refused, no node gets a table of reserves."""
+    assert {name for name, policy in EVERY.items() if policy.guarded} == {
+        "er-edf", "cbs", "rop-edf-1", "rop-edf-2", "rop-edf-1-paper", "rop-edf-2-paper",
+    }  # fmt: skip

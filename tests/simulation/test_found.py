@@ -243,6 +243,9 @@ def made() -> dict[str, Campaign]:
         ("overload", 20422),
         # A peer came back just before a kill; the next process took it for lost without a word.
         ("away", 40254),
+        # The rule's own: who ended while cut off has said no good-bye, and what a killed receiver
+        # had not written down, its sender had no room to keep.
+        *(("overload", seed) for seed in (61336, 61474, 70098, 70125)),
     ],
 )
 def test_a_seed_that_failed_once(made: dict[str, Campaign], name: str, seed: int) -> None:

@@ -308,7 +308,9 @@ def test_the_largest_values_of_a_column(
         mdf.save(tmp_path / "drive.mf4", overwrite=True)
     pointer = "mdf: drive.mf4\ncolumns: {x: x}\nstart: 0\n"
     if not told:
-        assert [one.row[1] for one in read(tmp_path, pointer, schema(x=column))] == values
+        found = [one.row[1] for one in read(tmp_path, pointer, schema(x=column))]
+        assert found == values
+        assert {type(one) for one in found} == {bool if column == "boolean" else int}
         return
     with pytest.raises(DataError) as raised:
         read(tmp_path, pointer, schema(x=column))

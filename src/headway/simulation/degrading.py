@@ -86,7 +86,8 @@ def _lost_without_cause(timing: PeerTiming, run: CarRun) -> Iterator[Violation]:
                 for struck, fault in run.struck
             )
             died = any(when <= at + ONWARD for when in _died(run, peer))
-            if not causes and not died and not _came_too_late(run, node, peer):
+            excused = _came_too_late(run, node, peer) or _left_unheard(run, settle, node, peer, at)
+            if not causes and not died and not excused:
                 what = f"{peer!r} taken for lost: {event['reason']}"
                 yield Violation("nobody is lost without a cause", node, what)
 
@@ -96,6 +97,20 @@ def _came_too_late(run: CarRun, node: str, peer: str) -> bool:
     forgot what it had been, it waits for that peer, and gives it up."""
     began, ended = last_of(run, node).began, last_of(run, peer).ended
     return began is not None and ended is not None and began + ONWARD >= ended
+
+
+def _left_unheard(run: CarRun, settle: int, node: str, peer: str, at: int) -> bool:
+    """Whether the peer had ended by itself while the two were cut off, or had not found each other
+    again since: no good-bye came, and who waits for one that never appears waits for long."""
+    ended = last_of(run, peer).ended
+    over = None if ended is None else ended - run.epoch + run.start
+    return over is not None and any(
+        fault.kind in (FaultKind.PARTITION, FaultKind.ISOLATION)
+        and set(fault.nodes) <= {node, peer}
+        and struck <= over <= at
+        and ((end := _end_of(run, struck, fault)) is None or over <= end + settle)
+        for struck, fault in run.struck
+    )
 
 
 def _noticed(timing: PeerTiming, run: CarRun) -> Iterator[Violation]:

@@ -116,7 +116,7 @@ def _deaths(plan: Plan, run: CarRun) -> Iterator[LossReason]:
                 if node == one.node and source in sources:
                     yield LossReason(source, why, first, back)
             for crossing in plan.crossings:
-                if crossing.receiver == one.node and killed(run, crossing.sender):
+                if crossing.receiver == one.node and _kept_too_little(run, crossing.sender):
                     why = (
                         f"{one.node} had not taken it in, {crossing.sender} could not send it again"
                     )
@@ -164,9 +164,16 @@ class Covered:
         return any(death and first <= at <= last for first, last, _, death in self._spans)
 
 
-def killed(run: CarRun, node: str) -> bool:
-    """Whether a process of the node did not end by itself."""
-    return any(one.node == node and one.code not in (0, 3) for one in run.processes)
+def _kept_too_little(run: CarRun, node: str) -> bool:
+    """Whether what a peer had received, but not written down when it was killed, may be gone here
+    too: a process of the node was killed as well, or it says that it had no room for all that was
+    not acknowledged, or ended with some of it left."""
+    processes = [one for one in run.processes if one.node == node]
+    return any(one.code not in (0, 3) for one in processes) or any(
+        one.report["overflowed"] or one.report["undelivered"]
+        for one in processes
+        if one.report is not None
+    )
 
 
 def given_again(plan: Plan, run: CarRun, node: str) -> int:

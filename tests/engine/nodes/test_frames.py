@@ -142,6 +142,7 @@ def test_small_payloads() -> None:
     assert decode_mark(encode_mark(-5)) == -5
     assert decode_positions(encode_positions({3: 7, 1: 2})) == {1: 2, 3: 7}
     assert decode_about(encode_about(name="a"), name=str) == {"name": "a"}
+    assert encode_about(b=1, a="x") == b'{"a": "x", "b": 1}', "the same bytes, however it is called"
     for decode, payload in ((decode_mark, b"x"), (decode_positions, b"x")):
         with pytest.raises(BadFrame):
             decode(payload)

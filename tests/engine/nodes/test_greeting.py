@@ -65,6 +65,8 @@ def test_who_does_not_greet_in_time_is_dropped(drips: bool) -> None:
         assert len(pair.right._connections) == 0
         assert visitor.heard_to_the_end() == b""
     assert pair.right.refused == {"did not greet": 1}
+    limit = 20 * STEP / MILLISECOND
+    assert pair.log.named("refused")[0]["reason"] == f"it did not greet within {limit:.0f} ms"
     pair.close()
 
 

@@ -21,7 +21,7 @@ from headway.engine.operator_counts import dropped_at, operator_counts
 from headway.engine.operators.operator_base import DropKind
 from headway.engine.program import Unit
 from headway.engine.results import RunResult
-from headway.engine.waiting_room import FEWEST, WaitingRoom, WhenFull, waiting_room
+from headway.engine.waiting_room import FEWEST, WaitingRoom, WhenFull, Worth, waiting_room
 from headway.engine.wall_engine import WallEngine
 from headway.model.expression import Column, Sql
 from headway.model.operators import Aggregate, Input
@@ -162,7 +162,8 @@ def test_who_has_begun_stays() -> None:
     """Under any rule: only the others make room, the oldest or those worth least first."""
 
     def job(number: int, begun: bool = False) -> ReadyJob:
-        unit = cast(Unit, SimpleNamespace(name="T1", policy_deadline=0))
+        task = SimpleNamespace(relative_deadline=0)
+        unit = cast(Unit, SimpleNamespace(name="T1", task=task))
         progress = cast(Stepping, object()) if begun else None
         row = (number, 1.0)
         return ReadyJob(number, number, unit, "in", row, number, False, FRESH_TUPLE, None, progress)
@@ -174,6 +175,9 @@ def test_who_has_begun_stays() -> None:
     assert [one.number for one in small.leaving(jobs, jobs[3], 0)] == [2, 3, 4]
     none = WaitingRoom(most=0, worths={}, when_full=WhenFull.OLDEST)
     assert [one.number for one in none.leaving(jobs, jobs[3], 0)] == [2, 3, 4, 5]
+    worths = {"T1": Worth(hard=False, weight=1.0)}
+    shedding = WaitingRoom(most=2, worths=worths, when_full=WhenFull.SHED)
+    assert [one.number for one in shedding.leaving(jobs, jobs[3], 0)] == [5, 4, 3]  # the latest due
     refusing = WaitingRoom(most=4, worths={}, when_full=WhenFull.REFUSE)
     assert [one.number for one in refusing.leaving(jobs, jobs[3], 0)] == [5]
 
@@ -243,3 +247,21 @@ def test_a_run_that_keeps_no_outputs_keeps_few_of_the_dropped_and_counts_all(
     assert result.side.by_place() == whole.side.by_place()
     assert result.summary().shed == whole.summary().shed
     assert dropped_at(operator_counts(result)) == dropped_at(operator_counts(whole))
+
+
+def test_a_unit_is_worth_what_its_outputs_are_worth() -> None:
+    """The greatest weight of those that follow from it, and hard if one of them is."""
+    query = Query(
+        name="both",
+        sources=(seldom("s"),),
+        steps=(slow("first", "s", MS), slow("x", "first", MS), slow("y", "first", MS)),
+        outputs=(
+            Output(name="x", stream="x", deadline=500 * MS, criticality=SOFT, weight=3.0),
+            Output(name="y", stream="y", deadline=500 * MS, criticality=SOFT, weight=0.5),
+        ),
+    )
+    plan = compile_query(query, one_node(query))
+    worths = waiting_room(plan, plan.tasks).worths
+    by_first = {task.operators[0]: worths[task.name] for task in plan.tasks}
+    assert by_first["first"] == Worth(hard=False, weight=3.0)
+    assert by_first["y"] == Worth(hard=False, weight=0.5)

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from headway.errors import FileError
+from headway.errors import FileError, Place, Problem
+from headway.files.graph_draft import Draft
 from headway.files.load_graphs import parse_graph
 from headway.model.taskgraph import CycleError, UnknownTaskError
 
@@ -424,3 +425,13 @@ def test_the_longest_name() -> None:
     assert parse_graph(text % ("a" * 120), "a.tgff").graph.tasks[0].name == "a" * 120
     with pytest.raises(FileError, match=r"a\.tgff:2:6: not a name; .* use at most 120 printable"):
         parse_graph(text % ("a" * 121), "a.tgff")
+
+
+def test_a_problem_of_a_part_that_stands_nowhere_is_at_the_beginning() -> None:
+    draft = Draft("g.stg", name="g")
+    draft.places["tasks.a"] = Place("g.stg", 7, 3)
+    known, part, unknown = draft.attach_all(
+        [Problem("one", at="tasks.a"), Problem("two", at="tasks.a.work"), Problem("x", at="links")]
+    )
+    assert (known.place, part.place) == (Place("g.stg", 7, 3), Place("g.stg", 7, 3))
+    assert unknown.place == Place("g.stg", 1, 1)

@@ -12,7 +12,8 @@ from tests.schedule.static.random_cases import Case, cases
 from headway.model.static_network import NetworkLink, Processor, ProcessorNetwork
 from headway.model.taskgraph import Edge, GraphTask, TaskGraph
 from headway.schedule.static import ALGORITHMS, FixedAlpha, Instance, schedule
-from headway.schedule.static.insertion import Inserting
+from headway.schedule.static.insertion import Inserting, MeanCosts
+from headway.schedule.static.selection import _tails
 from headway.schedule.static.timing import MessageTiming
 
 
@@ -94,3 +95,26 @@ def test_tasks_without_time_keep_what_spans_them_away() -> None:
     for task in range(3):
         made.place(task, (0,))
     assert made.starts == [5, 20, 5]
+
+
+def test_ways_to_and_from_a_task_by_value() -> None:
+    """A chain of works 2, 3 and 5 with messages of 1 on processors of rates 1 and 2, and one more
+    task of 4 beside it."""
+    graph = TaskGraph(
+        tasks=tuple(GraphTask(name=f"n{n}", work=work) for n, work in enumerate((2, 3, 5, 4))),
+        edges=(
+            Edge(sender="n0", receiver="n1", volume=1),
+            Edge(sender="n1", receiver="n2", volume=1),
+        ),
+    )
+    network = ProcessorNetwork(
+        processors=(Processor(name="a"), Processor(name="b", rate=2)),
+        links=(NetworkLink(name="l", ends=("a", "b")),),
+    )
+    instance = Instance(graph, network)
+    assert [tail / instance.scale for tail in _tails(instance)] == [4, 2.5, 0, 0]
+    costs = MeanCosts(instance)
+    first, second, third, alone = costs.downward()
+    assert (first, alone) == (0, 0)
+    assert second == costs.comp[0] + costs.comm[0]
+    assert third == second + costs.comp[1] + costs.comm[1]

@@ -150,3 +150,12 @@ def test_failures_do_not_depend_on_alpha(case: Case) -> None:
             ALGORITHMS[name].run(case.instance, FixedAlpha(alpha)).failure for alpha in (0, 1, 20)
         }
         assert len(found) == 1
+
+
+def test_priorities_of_a_chain_by_value() -> None:
+    """Equation 9 where no task feeds more than one: hrank / depth²; the exit feeds none."""
+    ranks = Ranks(Instance(graph_of([(1, 2), (2, 3)], {}), PAIR))
+    first, second, third = ranks.hrank
+    assert third >= 0
+    assert ranks.depth == (1, 2, 3)
+    assert priorities_b(ranks) == (first, second / 4, 0)
