@@ -158,4 +158,4 @@ def test_priorities_of_a_chain_by_value() -> None:
     first, second, third = ranks.hrank
     assert third >= 0
     assert ranks.depth == (1, 2, 3)
-    assert priorities_b(ranks) == (first, second / 4, 0)
+    assert priorities_b(ranks) == (first, second / 4, Fraction(0))
