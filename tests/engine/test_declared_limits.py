@@ -104,6 +104,19 @@ def test_arrivals_at_other_instants_than_declared_are_counted() -> None:
     assert watch.beyond == 3  # the third at 5, that at 24 and that at 29
 
 
+@pytest.mark.parametrize("cut", range(10))
+def test_what_a_checkpoint_keeps_decides_on_the_next_arrivals(cut: int) -> None:
+    times = [5, 8, 8, 24, 25, 28, 29, 48, 48, 65]
+    rate = Rate(2, 20, 3)
+    for make in (lambda: PhaseWatch(rate, 5), lambda: RateWatch(rate)):
+        whole, before, after = make(), make(), make()
+        whole.all_arrived(times)
+        before.all_arrived(times[:cut])
+        after.restore(before.state())
+        after.all_arrived(times[cut:])
+        assert before.beyond + after.beyond == whole.beyond > 0
+
+
 @pytest.mark.parametrize("options", [{}, {"fast_path": False}])
 def test_who_does_not_keep_its_offset_is_named(options: dict[str, bool]) -> None:
     plan = plan_of((replace(SENSOR, offset=2 * MS),), COPIED)

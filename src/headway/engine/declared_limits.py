@@ -64,6 +64,14 @@ class RateWatch:
 
         return arrived_displaced if jitter else arrived
 
+    def state(self) -> list[int]:
+        """What decides on the next arrivals, for a checkpoint."""
+        return list(self.earliest)
+
+    def restore(self, state: list[int]) -> None:
+        self.earliest.clear()
+        self.earliest.extend(state)
+
     def all_arrived(self, times: Iterable[int]) -> None:
         """The same for many at once, in order."""
         if self.rate.jitter:
@@ -85,19 +93,23 @@ class PhaseWatch:
     def __init__(self, rate: Rate, offset: int) -> None:
         self.rate, self.offset = rate, offset
         self.beyond = 0
-        self.earliest = deque([-NEVER, 0])
+        self._newest, self._taken = -NEVER, 0
         """the newest instant at which something came, and how much"""
 
     def arrived(self, now: int) -> None:
         """Call it with the time of each arrival."""
         instant = now - (now - self.offset) % self.rate.period
-        newest, taken = self.earliest
-        if instant != newest:
-            taken = 0
+        taken = self._taken if instant == self._newest else 0
         if now - instant > self.rate.jitter or taken == self.rate.count:
             self.beyond += 1
         else:
-            self.earliest = deque([instant, taken + 1])
+            self._newest, self._taken = instant, taken + 1
+
+    def state(self) -> list[int]:
+        return [self._newest, self._taken]
+
+    def restore(self, state: list[int]) -> None:
+        self._newest, self._taken = state
 
     def all_arrived(self, times: Iterable[int]) -> None:
         """The same for many at once, in order."""

@@ -138,7 +138,7 @@ def kernel_counts(kernel: Kernel) -> State:
     return {
         **{name: getattr(kernel, name) for name in _COUNTS},
         "precision": {name: [one.done, one.asked] for name, one in kernel.precision.items()},
-        "rates": {name: [one.beyond, list(one.earliest)] for name, one in watches.items()},
+        "rates": {name: [one.beyond, one.state()] for name, one in watches.items()},
         "results": {n: one.beyond for n, one in kernel.program.stateful.items() if one.beyond},
     }
 
@@ -147,11 +147,10 @@ def restore_counts(kernel: Kernel, state: State) -> None:
     for name in _COUNTS:
         setattr(kernel, name, state[name])
     kernel.precision = {name: Precision(*counts) for name, counts in state["precision"].items()}
-    for name, (beyond, earliest) in state["rates"].items():
+    for name, (beyond, arrivals) in state["rates"].items():
         watch = kernel.ingests[name].watch
         assert watch is not None
         watch.beyond = beyond
-        watch.earliest.clear()
-        watch.earliest.extend(earliest)
+        watch.restore(arrivals)
     for name, beyond in state["results"].items():
         kernel.program.stateful[name].beyond = beyond

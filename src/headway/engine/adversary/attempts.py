@@ -109,9 +109,9 @@ def widest_spread(source: Source) -> int:
 def bursts_of(attempt: Attempt, source: Source, until: int) -> list[tuple[int, int]]:
     """(number, instant) of the bursts of a source, at whole microseconds as timestamps are."""
     rate = declared_rate(source)
-    phased = source.offset is not None
-    ideal = start = _later(min(attempt.phases.get(source.name, 0), latest_phase(source)))
-    if source.offset is not None:
+    if source.offset is None:
+        ideal = start = _later(min(attempt.phases.get(source.name, 0), latest_phase(source)))
+    else:
         ideal = start = source.offset
     longest = longest_silence(source)
     found: list[tuple[int, int]] = []
@@ -123,10 +123,10 @@ def bursts_of(attempt: Attempt, source: Source, until: int) -> list[tuple[int, i
         found.append((number, ideal + displaced))
         silence = attempt.changes.get((source.name, number + 1, Change.SILENCE), 0)
         silence = min(max(silence, 0), longest)
-        if phased:
+        if source.offset is None:
+            ideal = _later(ideal + rate.period + silence // MICROSECOND * MICROSECOND)
+        else:  # whole periods, so that it stays at its instants
             ideal += rate.period + silence // rate.period * rate.period
-            continue
-        ideal = _later(ideal + rate.period + silence // MICROSECOND * MICROSECOND)
     return found
 
 
